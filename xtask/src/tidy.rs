@@ -5,7 +5,6 @@ mod decisions;
 mod files;
 mod graph;
 mod layout;
-mod leftovers;
 mod links;
 mod machine_paths;
 mod map;
@@ -20,14 +19,13 @@ use std::path::{Component, Path, PathBuf};
 use crate::tree::Tree;
 
 /// The checks, in the order of their complaints.
-const CHECKS: [fn(&Tree) -> Vec<Problem>; 12] = [
+const CHECKS: [fn(&Tree) -> Vec<Problem>; 11] = [
     graph::check,
     packages::check,
     layout::check,
     maths::check,
     purity::check,
     files::check,
-    leftovers::check,
     machine_paths::check,
     decisions::check,
     prose::check,

@@ -6,17 +6,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bilevel::{
-    Family, FamilyKind, Learned, LearningProblem, Pair, ProblemError, Ranks, Spec, share_of,
-};
+use bilevel::{Family, FamilyKind, Learned, LearningProblem, Pair, ProblemError, Ranks, Spec};
 use bilevel_cli::array::{self, ArrayValues};
 use bilevel_cli::config::{Colour, Config, Settings, Slices};
 use bilevel_cli::error::{CliError, chain};
 use bilevel_cli::file::FileError;
 use bilevel_cli::session::{
-    self, Interrupt, RESULT, RunSetup, Session, SessionError, agree, open_on_ranks,
+    Interrupt, RESULT, RunSetup, Session, SessionError, agree, open_saved_on_ranks,
 };
-use bilevel_cli::store::{ARRAYS, SavedRun, Store, StoreError};
+use bilevel_cli::store::{ARRAYS, Store, StoreError};
 use bilevel_cli::task::{self, fingerprint};
 use bilevel_cli::{picture, run_page};
 use imaging::{Field, Grid, KernelShape, LinearOperator as _};
@@ -143,7 +141,7 @@ impl DirectoryRun {
         ranks: &Ranks,
     ) -> Result<Self, CliError> {
         ranks.check_same("arguments", &format!("{dir:?} {max_points:?}"))?;
-        let (store, saved) = open_store(ranks, dir, max_points)?;
+        let (store, saved) = open_saved_on_ranks(ranks, dir, max_points)?;
         let settings = store.settings().to_owned();
         let load = || -> Result<_, CliError> {
             let config = Settings::of_run(&settings, dir)?.resolve()?;
@@ -151,37 +149,19 @@ impl DirectoryRun {
             Ok((config, task))
         };
         let (config, task) = agree(ranks, load())?;
-        let (mut training, mut validation) = (task.training, task.validation);
-        let shapes = training.pairs.iter().map(|pair| shape(pair.grid)).collect();
-        let num_ranks = ranks.gather(&[]).map_err(lost)?.len();
-        if !training.noise.is_empty() {
-            let own = share_of(training.noise.len(), ranks.rank(), num_ranks);
-            training.noise = training.noise[own].to_vec();
-        }
-        for pairs in [&mut training.pairs, &mut validation.pairs] {
-            let own = share_of(pairs.len(), ranks.rank(), num_ranks);
-            pairs.truncate(own.end);
-            pairs.drain(..own.start);
-        }
-        let spec = config.spec();
-        let noise = std::mem::take(&mut training.noise);
-        let mut setup = spec.setup_with_noise(validation.pairs, noise, config.data.seed);
-        setup.camera = config.data.camera().cloned();
-        let problem = LearningProblem::on_rank(task.family, training.pairs, setup, ranks.clone());
-        let setup = RunSetup {
-            problem: problem?,
-            options: spec.options(),
-            fingerprint: task.fingerprint,
-        };
+        let pairs = task.training.pairs.iter();
+        let shapes = pairs.map(|pair| shape(pair.grid)).collect();
+        let warnings = task.warnings.clone();
+        let (setup, names) = RunSetup::of_task(task, &config, ranks)?;
         Ok(Self {
             session: Session::open(store, saved, setup, &Interrupt::new())?,
             page: Some(PageInput {
                 config,
                 settings,
-                names: [training.names, validation.names],
+                names,
             }),
             shapes,
-            warnings: task.warnings,
+            warnings,
         })
     }
 
@@ -190,16 +170,14 @@ impl DirectoryRun {
     /// own images.
     pub(crate) fn finish(self) -> Result<(Learned, Result<(), CliError>), CliError> {
         let ranks = self.session.problem().ranks().clone();
-        let known = self.session.known_result();
-        let flag = f64::from(u8::from(known.is_some()));
-        let flags = ranks.gather(&[flag]).map_err(lost)?;
-        if let (Some(learned), true) = (known, flags.iter().all(|flag| flag[..] == [1.0])) {
+        if let Some(learned) = self.session.known_result()? {
             return Ok((learned, Ok(())));
         }
+        let num_ranks = ranks.gather(&[]).map_err(lost)?.len();
         let dir = self.session.dir().to_path_buf();
         let finished = agree(&ranks, self.session.finish().map_err(CliError::from))?;
         let learned = finished.learned.clone();
-        let page = match self.page.filter(|_| flags.len() == 1) {
+        let page = match self.page.filter(|_| num_ranks == 1) {
             None => Ok(()),
             Some(page) => {
                 let PageInput {
@@ -207,26 +185,12 @@ impl DirectoryRun {
                     settings,
                     names,
                 } = page;
-                run_page::write_finished(&dir, &settings, &config, finished, names).map(|_| ())
+                run_page::write_on_ranks(&ranks, &dir, &settings, &config, finished, names)
+                    .map(|_| ())
             }
         };
         Ok((learned, page))
     }
-}
-
-/// Opens the directory of a run on all ranks, with a new limit on points if there is one.
-pub(crate) fn open_store(
-    ranks: &Ranks,
-    dir: &Path,
-    max_points: Option<u64>,
-) -> Result<(Store, Option<SavedRun>), CliError> {
-    open_on_ranks(ranks, dir, || {
-        let (mut store, saved) = Store::open(dir)?;
-        if let Some(max_points) = max_points {
-            session::set_max_points(&mut store, saved.as_ref(), max_points)?;
-        }
-        Ok((store, saved))
-    })
 }
 
 /// The error of ranks that have lost each other.
@@ -471,16 +435,16 @@ pub(crate) fn session_error(error: SessionError) -> PyErr {
 /// The exception for an error of a directory, in the words of Python.
 fn store_error(error: StoreError) -> PyErr {
     match error {
-        StoreError::Exists { dir } => PyFileExistsError::new_err(format!(
+        StoreError::Exists(dir) => PyFileExistsError::new_err(format!(
             "{dir} already holds a run: choose another directory for out, or continue the run with \
              bilevel.resume({dir:?})",
             dir = dir.display().to_string()
         )),
-        StoreError::NotEmpty { dir } => PyFileExistsError::new_err(format!(
+        StoreError::NotEmpty(dir) => PyFileExistsError::new_err(format!(
             "the directory {} is not empty: choose another one for out, or empty it first",
             dir.display()
         )),
-        StoreError::NotARun { dir } => PyFileNotFoundError::new_err(format!(
+        StoreError::NotARun(dir) => PyFileNotFoundError::new_err(format!(
             "{} is not the directory of a run: check the path, or start a run with \
              bilevel.learn(..., out=...)",
             dir.display()

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use bilevel::{
-    INFLUENCE_STEP, LearnedParameter, Loss, NEGLIGIBLE_INFLUENCE, Parameter, ResidualLayout,
-    Residuals, Scale, Spec,
+    FlatDirection, LearnedParameter, Loss, Parameter, ResidualLayout, Residuals, Scale, Spec,
 };
 use dfo_ls::{Accuracy, Engine, EvalError, Evaluated, Job, L1, Problem};
 use lowlevel::ErrorBound;
@@ -80,8 +79,7 @@ impl ForeignRun {
         let parameters = settings.parameters;
         let start = Parameter::starts_of(&parameters);
         let layout = ResidualLayout::new(loss, lengths, start.len());
-        let bounds = Parameter::of_entries(&parameters).map(|p| (p.lower, p.upper));
-        let (lower, upper): (Vec<f64>, Vec<f64>) = bounds.unzip();
+        let (lower, upper) = Parameter::bounds_of(&parameters);
         let problem = Problem::new(start).with_bounds(lower, upper);
         let mut problem = problem.map_err(invalid)?;
         if settings.l1 > 0.0 {
@@ -172,28 +170,11 @@ impl ForeignRun {
         }
         let engine = self.engine.take().ok_or_else(ended)?;
         let report = py.detach(|| engine.into_report());
-        let steps: Vec<f64> = Parameter::of_entries(&self.parameters)
-            .map(|p| INFLUENCE_STEP * (p.upper - p.lower))
-            .collect();
-        let directions = (report.jacobian.as_ref())
-            .filter(|jacobian| jacobian.num_params() == steps.len())
-            .map_or_else(Vec::new, |jacobian| jacobian.directions(&steps));
-        let flat: Vec<_> = (directions.into_iter())
-            .map(|direction| {
-                let influence = direction.strength * direction.strength / report.objective.abs();
-                (influence, direction.direction)
-            })
-            .filter(|(influence, _)| *influence < NEGLIGIBLE_INFLUENCE)
-            .map(|(influence, direction)| json!({"influence": influence, "direction": direction}))
-            .collect();
-        let mut rest = &report.theta[..];
-        let parameters: Vec<LearnedParameter> = (self.parameters.iter())
-            .map(|parameter| {
-                let (own, others) = rest.split_at(parameter.num_entries());
-                rest = others;
-                LearnedParameter::new(parameter.clone(), own.to_vec(), vec![None; own.len()])
-            })
-            .collect();
+        let flat = (report.jacobian.as_ref()).map_or_else(Vec::new, |jacobian| {
+            FlatDirection::list(jacobian, &self.parameters, report.objective)
+        });
+        let unknown = vec![None; report.theta.len()];
+        let parameters = LearnedParameter::list(&self.parameters, &report.theta, &unknown);
         let learned = json!({
             "parameters": parameters,
             "objective": report.objective,

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use bilevel::{Family, LearningProblem, Pair, Parameter, Spec};
 use bilevel_cli::config::FUNCTIONS;
 use bilevel_cli::error::CliError;
-use bilevel_cli::session::{Interrupt, RESULT, RunSetup, Session, open_on_ranks};
+use bilevel_cli::session::{
+    Interrupt, RESULT, RunSetup, Session, open_on_ranks, open_saved_on_ranks,
+};
 use bilevel_cli::store::{SavedRun, Store};
 use bilevel_cli::task::fingerprint;
 use dfo_ls::Options;
@@ -177,7 +179,7 @@ pub(crate) fn open_functions(
     ranks: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
     let exchange = PyRanks::new(ranks.clone())?;
-    let store = directory::open_store(&exchange.ranks, &dir, max_points);
+    let store = open_saved_on_ranks(&exchange.ranks, &dir, max_points);
     exchange.raise()?;
     let store = store.map_err(directory::error)?;
     let read = exchange.agree(function_settings::read(store.0.settings(), &dir))?;

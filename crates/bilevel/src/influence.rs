@@ -22,13 +22,30 @@ const MAX_COMPUTED: usize = 10;
 /// [`NEGLIGIBLE_INFLUENCE`].
 const INFLUENCE_ERROR: f64 = 1e-4;
 
-impl<M: LowerLevel> LearningProblem<M> {
-    /// Returns a tenth of the range of each entry.
-    fn steps(&self) -> Vec<f64> {
-        let range = |p: &Parameter| INFLUENCE_STEP * (p.upper - p.lower);
-        Parameter::of_entries(&self.parameters).map(range).collect()
-    }
+/// Returns a tenth of the range of each entry.
+fn steps(parameters: &[Parameter]) -> Vec<f64> {
+    let range = |p: &Parameter| INFLUENCE_STEP * (p.upper - p.lower);
+    Parameter::of_entries(parameters).map(range).collect()
+}
 
+impl FlatDirection {
+    /// Returns the directions in which an objective hardly changes, flattest first.
+    ///
+    /// # Panics
+    /// When the Jacobian has another number of parameters.
+    #[must_use]
+    pub fn list(jacobian: &Jacobian, parameters: &[Parameter], objective: f64) -> Vec<Self> {
+        (jacobian.directions(&steps(parameters)).into_iter())
+            .map(|direction| Self {
+                influence: share(direction.strength * direction.strength, objective),
+                direction: direction.direction,
+            })
+            .take_while(|flat| flat.influence < NEGLIGIBLE_INFLUENCE)
+            .collect()
+    }
+}
+
+impl<M: LowerLevel> LearningProblem<M> {
     /// Returns the relative change of the objective over a step in each parameter. Reconstructions
     /// begin at `start`.
     pub(crate) fn influences(
@@ -43,7 +60,7 @@ impl<M: LowerLevel> LearningProblem<M> {
                 |jacobian| self.modelled_influences(jacobian, report.objective),
             );
         }
-        let steps = self.steps();
+        let steps = steps(&self.parameters);
         let error = INFLUENCE_ERROR * report.objective;
         let target = Accuracy::for_objective_error(report.objective, error);
         let influence = |j: usize| -> Option<f64> {
@@ -69,28 +86,13 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// Returns the estimate `$(2|r^\top J_j| h + \|J_j\|^2 h^2)/f$` for a step `$h$` in each
     /// parameter.
     fn modelled_influences(&self, jacobian: &Jacobian, objective: f64) -> Vec<Option<f64>> {
-        let steps = self.steps();
+        let steps = steps(&self.parameters);
         let influence = |j: usize| {
             let (slope, square) = (jacobian.slope(j), jacobian.product(j, j));
             let h = steps[j];
             Some(share(2.0 * slope.abs() * h + square * h * h, objective))
         };
         (0..steps.len()).map(influence).collect()
-    }
-
-    /// Returns the directions in which the objective hardly changes, flattest first.
-    pub(crate) fn flat_directions(
-        &self,
-        jacobian: &Jacobian,
-        objective: f64,
-    ) -> Vec<FlatDirection> {
-        (jacobian.directions(&self.steps()).into_iter())
-            .map(|direction| FlatDirection {
-                influence: share(direction.strength * direction.strength, objective),
-                direction: direction.direction,
-            })
-            .take_while(|flat| flat.influence < NEGLIGIBLE_INFLUENCE)
-            .collect()
     }
 }
 

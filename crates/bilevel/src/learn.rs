@@ -11,7 +11,7 @@ use dfo_ls::{
 use crate::checkpoint::Reconstructions;
 use crate::engine::{GradientEngine, Kind, LearningEngine, objective_interval};
 use crate::error::ProblemError;
-use crate::learned::{Learned, LearnedGradient, LearnedParameter, Work};
+use crate::learned::{FlatDirection, Learned, LearnedGradient, LearnedParameter, Work};
 use crate::lower::LowerLevel;
 use crate::problem::{LearningProblem, SolverKind};
 use crate::score::{Score, Scored, ScoredImages};
@@ -174,22 +174,11 @@ impl<M: LowerLevel> LearningProblem<M> {
 
     fn result_of(&self, ended: EndedRun, best: Option<Reconstructions>) -> (Learned, ScoredImages) {
         let near = best.clone().map_or(Start::Cold, Start::Near);
-        let influences = self.influences(&ended, &near);
-        let mut done = 0;
-        let parameters = (self.parameters.iter())
-            .map(|parameter| {
-                let own = done..done + parameter.num_entries();
-                done = own.end;
-                let influences = influences[own.clone()].iter();
-                LearnedParameter::new(
-                    parameter.clone(),
-                    ended.theta[own].to_vec(),
-                    influences
-                        .map(|influence| influence.filter(|i| i.is_finite()))
-                        .collect(),
-                )
-            })
-            .collect();
+        let mut influences = self.influences(&ended, &near);
+        for influence in &mut influences {
+            *influence = influence.filter(|influence| influence.is_finite());
+        }
+        let parameters = LearnedParameter::list(&self.parameters, &ended.theta, &influences);
         let images = self.score_all(&self.values(&ended.theta), best);
         let scores = |images: &[Scored]| {
             let own: Vec<Score> = images.iter().map(|image| image.score).collect();
@@ -206,8 +195,9 @@ impl<M: LowerLevel> LearningProblem<M> {
             num_points: ended.num_points,
             work: Work::of(&ended.evaluations),
             parameters,
-            flat: (ended.jacobian.as_ref())
-                .map_or_else(Vec::new, |j| self.flat_directions(j, ended.objective)),
+            flat: (ended.jacobian.as_ref()).map_or_else(Vec::new, |jacobian| {
+                FlatDirection::list(jacobian, &self.parameters, ended.objective)
+            }),
             training: scores(&images.training),
             validation: scores(&images.validation),
             iterations: ended.iterations,

@@ -216,6 +216,22 @@ impl LearnedParameter {
         }
     }
 
+    /// Creates all of these parameters from the values and influences of all entries.
+    ///
+    /// # Panics
+    /// When there are fewer values or influences than entries.
+    #[must_use]
+    pub fn list(parameters: &[Parameter], theta: &[f64], influences: &[Option<f64>]) -> Vec<Self> {
+        let mut done = 0;
+        let one = |parameter: &Parameter| {
+            let own = done..done + parameter.num_entries();
+            done = own.end;
+            let theta = theta[own.clone()].to_vec();
+            Self::new(parameter.clone(), theta, influences[own].to_vec())
+        };
+        parameters.iter().map(one).collect()
+    }
+
     /// Returns the name of the parameter.
     #[must_use]
     pub fn name(&self) -> &str {

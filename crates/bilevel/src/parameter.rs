@@ -186,6 +186,20 @@ impl Parameter {
         starts
     }
 
+    /// Returns the lower and the upper bounds of all entries of `blocks`.
+    #[must_use]
+    pub fn bounds_of(blocks: &[Self]) -> (Vec<f64>, Vec<f64>) {
+        let bounds = Self::of_entries(blocks).map(|block| (block.lower, block.upper));
+        bounds.unzip()
+    }
+
+    /// Returns the values of all entries of `blocks` at `theta`.
+    #[must_use]
+    pub fn values_of(blocks: &[Self], theta: &[f64]) -> Vec<f64> {
+        let entries = Self::of_entries(blocks).zip(theta);
+        entries.map(|(block, theta)| block.value(*theta)).collect()
+    }
+
     pub(crate) fn check(&self) -> Result<(), ProblemError> {
         let sizes = self.shape.iter().copied();
         let num_entries = sizes.reduce(usize::saturating_mul).unwrap_or(1);

@@ -260,21 +260,17 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// When `theta` does not have as many entries as all parameters together.
     #[must_use]
     pub fn values(&self, theta: &[f64]) -> Vec<f64> {
-        let values: Vec<f64> = (Parameter::of_entries(&self.parameters).zip(theta))
-            .map(|(parameter, theta)| parameter.value(*theta))
-            .collect();
         let count = Parameter::of_entries(&self.parameters).count();
         assert!(
             theta.len() == count,
             "theta has as many entries as the parameters"
         );
-        values
+        Parameter::values_of(&self.parameters, theta)
     }
 
     /// Returns the start, the lower bounds and the upper bounds of all entries of the parameters.
     pub(crate) fn start_and_bounds(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-        let bounds = Parameter::of_entries(&self.parameters).map(|p| (p.lower, p.upper));
-        let (lower, upper) = bounds.unzip();
+        let (lower, upper) = Parameter::bounds_of(&self.parameters);
         (Parameter::starts_of(&self.parameters), lower, upper)
     }
 

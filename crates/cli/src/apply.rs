@@ -189,7 +189,7 @@ impl Reconstructor {
     fn new(run: &Path, options: &ApplyOptions) -> Result<Self, CliError> {
         let accuracy = options.accuracy;
         if !(accuracy > 0.0 && accuracy.is_finite()) {
-            return Err(CliError::Accuracy { found: accuracy });
+            return Err(CliError::Accuracy(accuracy));
         }
         let settings = Store::read_settings(run)?;
         let mut settings = Settings::of_run(&settings, run)?;
@@ -206,7 +206,7 @@ impl Reconstructor {
         }
         let config = settings.resolve()?;
         if options.kernel.is_some() && config.model.learn.iter().any(|name| name == "width") {
-            return Err(CliError::LearnedWidth { run: run.into() });
+            return Err(CliError::LearnedWidth(run.into()));
         }
         let (parameters, values) = learned_numbers::read(run)?;
         let loaded = match config.task {
@@ -284,10 +284,7 @@ impl Reconstructor {
         let mut jumps = Vec::new();
         let mut pictures = Vec::new();
         for (index, page) in pages.into_iter().enumerate() {
-            let name = match num_pages {
-                1 => input.to_path_buf(),
-                _ => picture::page_name(input, index),
-            };
+            let name = picture::page_name(input, index, num_pages);
             let samples = page.samples.for_output(self.depth, output);
             let (metadata, page) = (page.metadata, page.picture);
             let (width, height) = (page.width, page.height);
@@ -308,16 +305,10 @@ impl Reconstructor {
             jumps.extend(jump.map(|jump| (name_text, jump)));
             let mask = |plane: Vec<f64>| apply_mask(&self.loaded, plane);
             let channels: Vec<Vec<f64>> = page.channels.into_iter().map(mask).collect();
-            let page = Picture {
-                width,
-                height,
-                channels,
-            };
+            let page = Picture::new(width, height, channels);
             let (grid, data) = match is_whole {
                 true => {
-                    let grey = || DataError::GreyInput {
-                        name: name.display().to_string(),
-                    };
+                    let grey = || DataError::GreyInput(name.display().to_string());
                     let data = page.interleaved().filter(|_| !is_signal);
                     (grid.colour(), vec![data.ok_or_else(grey)?])
                 }
@@ -329,14 +320,8 @@ impl Reconstructor {
                 _ => made.into_iter().map(|made| made.x).collect(),
             };
             pictures.push(TypedPicture {
-                picture: Picture {
-                    width,
-                    height,
-                    channels,
-                },
-                alpha: None,
-                samples,
                 metadata,
+                ..TypedPicture::new(Picture::new(width, height, channels), samples)
             });
             if num_pages > 1 {
                 observe(ApplyEvent::Page {
@@ -477,7 +462,7 @@ pub(crate) fn read_result<T: DeserializeOwned>(run: &Path) -> Result<T, CliError
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(CliError::NotFinished { run: run.into() });
+            return Err(CliError::NotFinished(run.into()));
         }
         Err(source) => {
             return Err(CliError::Store(StoreError::Io {

@@ -11,8 +11,11 @@ mod tests;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 pub use denoise::DenoiseArgs;
 pub use learn::{LearnArgs, LearnCommand, ModelName};
@@ -153,6 +156,17 @@ pub struct ResumeArgs {
     /// stopped at its old limit continues [default: the limit in bilevel.toml]
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     pub max_points: Option<u64>,
+}
+
+/// Returns a parser of these words, which are the names of values in files.
+fn words<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| {
+        let made: Result<T, ValueError> = T::deserialize(name.into_deserializer());
+        made
+    })
 }
 
 /// Parses a positive whole number.

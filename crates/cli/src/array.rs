@@ -1,7 +1,7 @@
 //! Reading and writing of NumPy's `.npy` and `.npz` files, and reading of arrays in HDF5 files and
 //! in the `.cfl` files of BART.
 
-mod cfl;
+pub(crate) mod cfl;
 pub(crate) mod hdf5;
 mod header;
 mod zip;
@@ -68,24 +68,14 @@ impl ArrayValues {
 /// When the file cannot be read, is not such a file, is damaged, has other elements, or holds NaN
 /// or infinity.
 pub fn read(path: &Path) -> Result<Array, FileError> {
-    Ok(read_typed(path)?.0)
-}
-
-/// Does the same as [`read`], and returns the type of the entries, too. Truth values and complex
-/// numbers count as numbers of double precision.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_typed(path: &Path) -> Result<(Array, SampleType), FileError> {
-    let (array, samples, _) = read_named(path, Nan::Refused)?;
-    Ok((array, samples))
+    Ok(read_named(path, Nan::Refused)?.0)
 }
 
 /// An array, the type of its entries, and its name in a `.npz` file.
 pub(crate) type NamedArray = (Array, SampleType, Option<String>);
 
-/// Does the same as [`read_typed`], and returns the name of the array in a `.npz` file, too. NaN
-/// has the given meaning.
+/// Does the same as [`read`], where NaN has the given meaning. Truth values and complex numbers
+/// count as numbers of double precision.
 pub(crate) fn read_named(path: &Path, nan: Nan) -> Result<NamedArray, FileError> {
     read_numbers(path, Numbers::Real, nan)
 }
@@ -114,14 +104,6 @@ pub(crate) fn read_numbers(
     };
     check_finite(path, &array.shape, &array.values, nan)?;
     Ok((array, samples, name))
-}
-
-/// Reads the number of axes of an array, without its entries.
-///
-/// # Errors
-/// When the file cannot be read, or is not a `.npy` file.
-pub fn num_axes(path: &Path) -> Result<usize, FileError> {
-    Ok(shape(path)?.len())
 }
 
 /// Reads the shape of an array, without its entries.

@@ -5,13 +5,16 @@ mod mask;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
 use ::page::number::{between, counted};
-use bilevel::{LearningProblem, ProblemError, Ranks};
+use bilevel::{ProblemError, Ranks};
 use clap::CommandFactory;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
 use toml::Value;
 
 use crate::apply::{self, ApplyEvent};
@@ -25,7 +28,9 @@ use crate::per_picture::{self, LearnedPicture};
 use crate::progress::{Progress, ProgressFormat};
 use crate::ranks;
 use crate::run_page::{self, RunPage};
-use crate::session::{self, Interrupt, SessionOutcome, agree, open_on_ranks};
+use crate::session::{
+    self, Interrupt, RunSetup, SessionOutcome, agree, open_on_ranks, open_saved_on_ranks,
+};
 use crate::store::{SavedRun, Store, StoreError};
 use crate::summary;
 use crate::task::data_warnings::ignored_warning;
@@ -56,28 +61,17 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
         Command::Apply(args) => {
             set_threads(shared.threads);
             let say = |event: ApplyEvent<'_>| say_applied(shared, event);
+            let (run, input, output) = (&args.run, &args.input, &args.output);
             let options = args.options();
-            let applied = match mask_runs::is_run(&args.run) {
-                true => mask_runs::apply(&args.run, &args.input, &args.output, &options),
-                false => apply::apply(&args.run, &args.input, &args.output, &options, &say),
+            let applied = match mask_runs::is_run(run) {
+                true => mask_runs::apply(run, input, output, &options, &say),
+                false => apply::apply(run, input, output, &options, &say),
             };
-            if mask_runs::is_run(&args.run) {
-                let files = applied.iter().flatten();
-                files.for_each(|file| say(ApplyEvent::File(Ok(file))));
-            }
             let done = match &applied {
                 Ok(applied) | Err(CliError::SomeFailed { applied, .. }) => &applied[..],
                 Err(_) => &[],
             };
-            if shared.json {
-                print(&serde_json::to_string_pretty(done).map_err(CliError::Json)?);
-            }
-            if !shared.quiet {
-                warn_once(done.iter().map(|applied| &applied.warnings[..]));
-                ignored_warning(&args.input, &[])
-                    .iter()
-                    .for_each(|warning| warn(warning));
-            }
+            print_files(done, |applied| &applied.warnings, input, shared)?;
             applied.map(|_| ())
         }
         Command::Report(args) => {
@@ -89,13 +83,12 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
                 let page = run_page::write_each(&args.run, &pictures)?;
                 if shared.json {
                     let json = serde_json::json!({ "page": page, "pictures": pictures });
-                    print(&serde_json::to_string_pretty(&json).map_err(CliError::Json)?);
-                } else {
-                    print(&format!(
-                        "Report (open it in a browser): {}",
-                        page.display()
-                    ));
+                    return print_json(&json);
                 }
+                print(&format!(
+                    "Report (open it in a browser): {}",
+                    page.display()
+                ));
                 return Ok(());
             }
             let made = run_page::make(&args.run)?;
@@ -106,10 +99,9 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
                     "parameters": summary::values(&made.learned),
                     "findings": findings,
                 });
-                print(&serde_json::to_string_pretty(&json).map_err(CliError::Json)?);
-            } else {
-                print_summary(&made, &args.run);
+                return print_json(&json);
             }
+            print_summary(&made, &args.run);
             Ok(())
         }
         Command::Completions { shell } => {
@@ -177,8 +169,7 @@ fn learn(args: &LearnArgs, context: Context<'_>) -> Result<(), CliError> {
         let config = settings.resolve()?;
         let out = args.out.as_deref().ok_or(CliError::NoOut)?;
         if Store::read_settings(out).is_ok() {
-            let dir = out.to_path_buf();
-            return Err(StoreError::Exists { dir }.into());
+            return Err(StoreError::Exists(out.into()).into());
         }
         let config = config.absolute()?;
         set_threads(config.solver.threads);
@@ -227,8 +218,9 @@ fn learn_each(
     per_picture::write(store.dir(), &made)?;
     let page = run_page::write_each(store.dir(), &made)?;
     if shared.json {
-        print(&serde_json::to_string_pretty(&made).map_err(CliError::Json)?);
-    } else if !shared.quiet {
+        return print_json(&made);
+    }
+    if !shared.quiet {
         let data = config.data.noisy.as_deref().unwrap_or(Path::new("noisy"));
         print(&format!(
             "\nReport (open it in a browser): {}\n\nNext, reconstruct the pictures, each with its own parameters:\n  \
@@ -248,14 +240,7 @@ fn resume(args: &ResumeArgs, context: Context<'_>) -> Result<(), CliError> {
     }
     let Context { shared, ranks, .. } = context;
     per_picture::refuse(&args.run)?;
-    let open = || {
-        let (mut store, saved) = Store::open(&args.run)?;
-        if let Some(max_points) = args.max_points {
-            session::set_max_points(&mut store, saved.as_ref(), max_points)?;
-        }
-        Ok((store, saved))
-    };
-    let (store, saved) = open_on_ranks::<CliError>(ranks, &args.run, open)?;
+    let (store, saved) = open_saved_on_ranks(ranks, &args.run, args.max_points)?;
     let load = || -> Result<_, CliError> {
         let mut settings = Settings::of_run(store.settings(), &args.run)?;
         shared.override_in(&mut settings);
@@ -288,8 +273,6 @@ fn work(
         let apart = ranks::apart_warning(num_ranks);
         warnings.chain(apart).for_each(|warning| warn(&warning));
     }
-    let training = task.training.share(ranks.rank(), num_ranks);
-    let validation = task.validation.share(ranks.rank(), num_ranks);
     let interrupt = match num_ranks {
         1 => Interrupt::new(),
         _ => Interrupt::shared(),
@@ -303,23 +286,15 @@ fn work(
         (false, true) => ProgressFormat::Quiet,
         (false, false) => ProgressFormat::People,
     });
-    let spec = config.spec();
-    let mut setup = spec.setup_with_noise(validation.pairs, training.noise, config.data.seed);
-    setup.camera = config.data.camera().cloned();
-    let task = session::RunSetup {
-        problem: LearningProblem::on_rank(task.family, training.pairs, setup, ranks.clone())?,
-        options: spec.options(),
-        fingerprint: task.fingerprint,
-    };
+    let (setup, names) = RunSetup::of_task(task, config, ranks)?;
     let mut watch = |snapshot: &session::Snapshot<'_>| {
         progress.show(snapshot);
         ControlFlow::Continue(())
     };
-    let outcome = session::resume(store, saved, task, &interrupt, &mut watch);
+    let outcome = session::resume(store, saved, setup, &interrupt, &mut watch);
     progress.clear();
     let made = match agree(ranks, outcome)? {
         SessionOutcome::Finished(finished) => {
-            let names = [training.names, validation.names];
             run_page::write_on_ranks(ranks, &dir, &settings, config, *finished, names)
         }
         SessionOutcome::WasFinished(learned) => {
@@ -350,6 +325,19 @@ fn work(
         let _ = summary::write_next(&mut out, &program(shared), config.task, &dir, is_built_in);
     }
     Ok(())
+}
+
+/// Returns a bar on a terminal, and one that shows nothing elsewhere.
+fn new_bar(is_silent: bool, template: &str) -> ProgressBar {
+    if is_silent || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }
 
 /// Returns this program as the user has to type it: `bilevel`, or a path if it was started by one.
@@ -447,6 +435,30 @@ fn name(path: &Path) -> String {
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
     )
+}
+
+/// Prints what was made from the files of `input` as JSON, if it is asked for, and their warnings.
+fn print_files<T: Serialize>(
+    files: &[T],
+    warnings: fn(&T) -> &[String],
+    input: &Path,
+    shared: &Shared,
+) -> Result<(), CliError> {
+    if shared.json {
+        print_json(files)?;
+    }
+    if !shared.quiet {
+        warn_once(files.iter().map(warnings));
+        let ignored = ignored_warning(input, &[]);
+        ignored.iter().for_each(|warning| warn(warning));
+    }
+    Ok(())
+}
+
+/// Prints a value as JSON.
+fn print_json<T: Serialize + ?Sized>(value: &T) -> Result<(), CliError> {
+    print(&serde_json::to_string_pretty(value).map_err(CliError::Json)?);
+    Ok(())
 }
 
 /// Prints a line to standard output. A closed output is no error.

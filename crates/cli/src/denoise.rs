@@ -179,10 +179,10 @@ impl DenoiseOptions {
         if let Some(found) = self.sigma()
             && !(found > 0.0 && found.is_finite())
         {
-            return Err(NoisyPictureError::Noise { found }.into());
+            return Err(NoisyPictureError::Noise(found).into());
         }
         match self.accuracy {
-            Some(found) if !(found > 0.0 && found.is_finite()) => Err(CliError::Accuracy { found }),
+            Some(found) if !(found > 0.0 && found.is_finite()) => Err(CliError::Accuracy(found)),
             _ => Ok(()),
         }
     }
@@ -236,11 +236,7 @@ fn denoise_file(
     let num_pages = pages.len();
     observe(DenoiseEvent::Pages(num_pages));
     let prepare = |(index, page): (usize, TypedPicture)| {
-        let name = match num_pages {
-            1 => input.to_path_buf(),
-            _ => page_name(input, index),
-        };
-        Page::new(name, page, options)
+        Page::new(page_name(input, index, num_pages), page, options)
     };
     let pages: Result<Vec<_>, CliError> = (pages.into_par_iter().enumerate())
         .with_max_len(1)

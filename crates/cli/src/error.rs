@@ -18,7 +18,8 @@ use crate::session::SessionError;
 use crate::store::{SETTINGS, StoreError};
 use crate::task::DataError;
 
-/// An error of the program. Print it with [`chain`](Self::chain).
+/// An error of the program. Print it with [`chain`](Self::chain). A field without a name is the
+/// cause, or what the message is about: a run, a file or a number.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CliError {
@@ -48,14 +49,11 @@ pub enum CliError {
     NoOut,
     /// A run has parameters for each picture, and cannot be resumed or shown as one.
     #[error(
-        "{0} has learned parameters for each picture: `bilevel apply {0} PICTURES OUT` uses them, and \
-         {0}/pictures.json lists them",
-        run.display()
+        "{run} has learned parameters for each picture: `bilevel apply {run} PICTURES OUT` uses them, \
+         and {run}/pictures.json lists them",
+        run = .0.display()
     )]
-    PerPicture {
-        /// The run.
-        run: PathBuf,
-    },
+    PerPicture(PathBuf),
     /// Some pictures would have no parameters of their own.
     #[error(
         "--per-picture learns from every picture as a whole: leave --hold-out, --validation and \
@@ -89,11 +87,8 @@ pub enum CliError {
     #[error("the handler for Ctrl-C cannot be installed")]
     Interrupt(#[source] ctrlc::Error),
     /// The run has no result yet.
-    #[error("the run has not finished: continue it with `bilevel resume {}`", run.display())]
-    NotFinished {
-        /// The directory of the run.
-        run: PathBuf,
-    },
+    #[error("the run has not finished: continue it with `bilevel resume {}`", .0.display())]
+    NotFinished(PathBuf),
     /// Images, a kernel or a mask of a run are no longer where they were.
     #[error(
         "{} is no longer there, but the run in {} needs it: move it back, or write its new path \
@@ -137,18 +132,12 @@ pub enum CliError {
     #[error(
         "{} has learned the width of its kernel, so its parameters do not fit another one: leave \
          --kernel out",
-        run.display()
+        .0.display()
     )]
-    LearnedWidth {
-        /// The run.
-        run: PathBuf,
-    },
+    LearnedWidth(PathBuf),
     /// The input would be overwritten.
-    #[error("{} would be overwritten: choose another name for the output", path.display())]
-    SameFile {
-        /// The file or folder.
-        path: PathBuf,
-    },
+    #[error("{} would be overwritten: choose another name for the output", .0.display())]
+    SameFile(PathBuf),
     /// The results of a folder cannot be written to one file.
     #[error(
         "{} is a folder, but {} has the name of a file: name a folder for the results, such as {}",
@@ -161,11 +150,8 @@ pub enum CliError {
         output: PathBuf,
     },
     /// The requested accuracy is not a positive number.
-    #[error("--accuracy is {found}, but must be positive, such as 1e-3")]
-    Accuracy {
-        /// The requested accuracy.
-        found: f64,
-    },
+    #[error("--accuracy is {0}, but must be positive, such as 1e-3")]
+    Accuracy(f64),
     /// A picture cannot be reconstructed.
     #[error("{} cannot be reconstructed", path.display())]
     Reconstruction {
@@ -359,7 +345,7 @@ mod tests {
         let run = PathBuf::from("run");
         let failures = vec![ApplyFailure {
             input: "a.png".into(),
-            error: CliError::NotFinished { run: run.clone() },
+            error: CliError::NotFinished(run.clone()),
         }];
         for (error, code) in [
             (CliError::from(ConfigError::NoTaskGiven), 2),
@@ -372,8 +358,8 @@ mod tests {
                 },
                 3,
             ),
-            (CliError::from(StoreError::NotARun { dir: run.clone() }), 4),
-            (CliError::NotFinished { run }, 4),
+            (CliError::from(StoreError::NotARun(run.clone())), 4),
+            (CliError::NotFinished(run), 4),
             (
                 CliError::SomeFailed {
                     applied: Vec::new(),

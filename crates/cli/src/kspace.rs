@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::array::hdf5::{self, Numbers};
-use crate::array::{self, ArrayValues};
+use crate::array::{self, ArrayValues, cfl};
 use crate::file::{FileError, Nan};
-use crate::picture::has_extension;
+use crate::picture;
 
 /// The shapes that are read, for messages.
 const OF_ARRAY: &str = "k-space with the axes (rows, columns), (slices, rows, columns) or (slices, \
@@ -58,8 +58,8 @@ impl Kspace {
 /// When the file cannot be read, is damaged, has real numbers or other axes, is empty, or holds NaN
 /// or infinity.
 pub fn read(path: &Path) -> Result<Kspace, FileError> {
-    let is_bart = has_extension(path, "cfl") || has_extension(path, "hdr");
-    let is_array = has_extension(path, "npy") || has_extension(path, "npz");
+    let is_bart = cfl::is_name(path);
+    let is_array = picture::is_array(path);
     let is_kind = is_bart || is_array || hdf5::is_name(path);
     let read = array::read_numbers(path, Numbers::Complex, Nan::Refused);
     let (array, _, _) = read.map_err(|error| match error {

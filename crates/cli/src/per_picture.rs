@@ -112,7 +112,7 @@ fn read_as<T: DeserializeOwned>(run: &Path) -> Result<Option<Vec<T>>, CliError> 
 /// Refuses a run that has learned parameters for each picture, where one set is needed.
 pub(crate) fn refuse(run: &Path) -> Result<(), CliError> {
     match run.join(PICTURES).is_file() {
-        true => Err(CliError::PerPicture { run: run.into() }),
+        true => Err(CliError::PerPicture(run.into())),
         false => Ok(()),
     }
 }

@@ -10,7 +10,6 @@
 mod arrays;
 mod colours;
 mod decode;
-mod encode;
 mod folder;
 pub(crate) mod large;
 mod metadata;
@@ -21,17 +20,17 @@ mod typed;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use arrays::is_name as is_array;
 pub use colours::has_colours;
 pub(crate) use decode::{pages_of, read_stack};
 pub use decode::{read, read_pages, read_typed};
-pub use encode::{encode_png, write, write_pages};
 pub(crate) use folder::ignored_arrays;
 pub use folder::{list, pairs};
 pub use metadata::{Metadata, TiffTags};
 pub use nifti::Header as NiftiHeader;
-pub(crate) use pages::name as page_name;
+pub(crate) use pages::name_among as page_name;
 pub(crate) use typed::check_output;
-pub use typed::{SampleType, TypedPicture, write_typed};
+pub use typed::{SampleType, TypedPicture, encode_png, write, write_pages, write_typed};
 
 use ::page::number::counted;
 use serde::{Deserialize, Serialize};
@@ -87,6 +86,16 @@ pub struct PicturePair<T> {
 }
 
 impl Picture {
+    /// Returns a picture with these planes.
+    #[must_use]
+    pub const fn new(width: usize, height: usize, channels: Vec<Vec<f64>>) -> Self {
+        Self {
+            width,
+            height,
+            channels,
+        }
+    }
+
     /// Cuts out the middle: `size` rows from `h/2 - size/2` on, in integer division, and columns
     /// likewise. An axis that is not longer than `size` stays whole.
     ///
@@ -139,12 +148,6 @@ impl Picture {
             channels: (0..3).map(plane).collect(),
         }
     }
-
-    /// Returns the channels as slices, for [`write()`] and [`encode_png`].
-    #[must_use]
-    pub fn planes(&self) -> Vec<&[f64]> {
-        self.channels.iter().map(Vec::as_slice).collect()
-    }
 }
 
 /// Reads two files that belong together: one pair for each page. Takes the middle of both pictures
@@ -173,10 +176,7 @@ pub fn read_pairs(
     }
     let pairs = truths.into_iter().zip(noisy_pages).enumerate();
     let check = |(index, (truth_page, noisy_page))| {
-        let page = |path: &Path| match num_pages[0] {
-            1 => path.to_path_buf(),
-            _ => page_name(path, index),
-        };
+        let page = |path: &Path| page_name(path, index, num_pages[0]);
         let pair = PicturePair {
             truth: truth_page,
             noisy: noisy_page,
@@ -240,15 +240,12 @@ fn check_pair(pair: &PicturePair<Picture>, [truth, noisy]: [PathBuf; 2]) -> Resu
 /// Whether a file is a `.npy` file with one axis: a signal, and not a picture.
 #[must_use]
 pub fn is_signal(path: &Path) -> bool {
-    has_extension(path, "npy") && array::num_axes(path).is_ok_and(|num_axes| num_axes == 1)
+    has_extension(path, "npy") && array::shape(path).is_ok_and(|shape| shape.len() == 1)
 }
 
 /// Whether a file with this name can be written.
 pub(crate) fn can_be_written(path: &Path) -> bool {
-    let is_picture = ["png", "tif", "tiff"]
-        .iter()
-        .any(|known| has_extension(path, known));
-    is_picture || arrays::is_name(path) || nifti::is_name(path)
+    has_extension(path, "png") || is_tiff(path) || is_array(path) || nifti::is_name(path)
 }
 
 /// Returns the index of the value at `position` in channel `channel` of `channels`.
@@ -258,6 +255,10 @@ fn index(position: usize, width: usize, channel: usize, channels: usize) -> Vec<
         index.push(channel);
     }
     index
+}
+
+fn is_tiff(path: &Path) -> bool {
+    has_extension(path, "tif") || has_extension(path, "tiff")
 }
 
 /// Whether a name ends in a dot and `known`, in upper or lower case.

@@ -38,26 +38,9 @@ pub struct RunPage {
     pub findings: Vec<Finding>,
 }
 
-/// Writes the page of a run that has just finished, from values in memory.
-///
-/// # Errors
-/// When the page cannot be written.
-pub fn write_finished(
-    run: &Path,
-    settings: &str,
-    config: &Config,
-    finished: Finished,
-    names: [Vec<String>; 2],
-) -> Result<RunPage, CliError> {
-    let comparison = comparison::of_finished(&Ranks::default(), run, config, &finished)?;
-    let (learned, images, seconds) = report_images(config, finished, names);
-    let extra = (Some(seconds), comparison);
-    write(run, settings, config, learned, &images, extra)
-}
-
-/// Does the same as [`write_finished`] for a run whose images are spread over ranks. All ranks call
-/// it with the names of their own images. Rank 0 writes the page, and the others return `None`. The
-/// page does not depend on the number of ranks.
+/// Writes the page of a run that has just finished, from values in memory. The images may be spread
+/// over ranks: all of them call this function, with the names of their own images. Rank 0 writes
+/// the page, and the others return `None`. The page does not depend on the number of ranks.
 ///
 /// # Errors
 /// When the page cannot be written, or a rank cannot be reached.

@@ -24,15 +24,17 @@ use bilevel::{
 };
 use dfo_ls::{Limit, Options, Termination};
 
-pub use changes::set_max_points;
+use changes::set_max_points;
 pub use error::SessionError;
 use interrupt::LastSave;
 pub use interrupt::{EXIT_CODE, Interrupt};
 pub use load::check;
 pub use snapshot::{BestPoint, Snapshot};
 
-use crate::error::chain;
+use crate::config::Config;
+use crate::error::{CliError, chain};
 use crate::store::{SavedRun, Store};
+use crate::task::{LoadedTask, NamedPairs};
 use save_state::{SaveFailure, SaveState};
 
 /// The name of the file with the result of a run.
@@ -52,6 +54,32 @@ pub struct RunSetup {
     pub options: Options,
     /// A hash of the images, which tells whether they have changed.
     pub fingerprint: u64,
+}
+
+impl RunSetup {
+    /// Returns the setup for the share of this rank of a task, and the names of its training images
+    /// and of its held-out images. All ranks call this function.
+    ///
+    /// # Errors
+    /// When the learning problem is invalid, or a rank cannot be reached.
+    pub fn of_task(
+        task: LoadedTask,
+        config: &Config,
+        ranks: &Ranks,
+    ) -> Result<(Self, [Vec<String>; 2]), ProblemError> {
+        let num_ranks = ranks.gather(&[]).map_err(ProblemError::Exchange)?.len();
+        let share = |pairs: NamedPairs| pairs.share(ranks.rank(), num_ranks);
+        let [training, validation] = [task.training, task.validation].map(share);
+        let spec = config.spec();
+        let mut setup = spec.setup_with_noise(validation.pairs, training.noise, config.data.seed);
+        setup.camera = config.data.camera().cloned();
+        let setup = Self {
+            problem: LearningProblem::on_rank(task.family, training.pairs, setup, ranks.clone())?,
+            options: spec.options(),
+            fingerprint: task.fingerprint,
+        };
+        Ok((setup, [training.names, validation.names]))
+    }
 }
 
 /// A run that has finished in this session, with the content of its report.
@@ -100,12 +128,7 @@ pub fn resume(
     watch: &mut Watch<'_>,
 ) -> Result<SessionOutcome, SessionError> {
     let mut session = Session::open(store, saved, setup, interrupt)?;
-    let known = session.known_result();
-    // a rank may see the file later than others, but all must do the same
-    let flag = f64::from(u8::from(known.is_some()));
-    let flags = session.problem.ranks().gather(&[flag]);
-    let flags = flags.map_err(ProblemError::Exchange)?.concat();
-    if let Some(learned) = known.filter(|_| !flags.contains(&0.0)) {
+    if let Some(learned) = session.known_result()? {
         return Ok(SessionOutcome::WasFinished(Box::new(learned)));
     }
     let mut seen = session.engine.iterations().len();
@@ -278,11 +301,19 @@ impl Session {
         self.record.store.dir()
     }
 
-    /// Returns the result of an earlier session, if the run had ended when it was opened.
-    #[must_use]
-    pub fn known_result(&self) -> Option<Learned> {
+    /// Returns the result of an earlier session, if the run had ended when it was opened. All ranks
+    /// call this function.
+    ///
+    /// # Errors
+    /// When a rank cannot be reached.
+    pub fn known_result(&self) -> Result<Option<Learned>, SessionError> {
         let known = || self.record.known_result(&self.engine);
-        self.was_finished.then(known).flatten()
+        let known = self.was_finished.then(known).flatten();
+        // a rank may see the file later than others, but all must do the same
+        let flag = f64::from(u8::from(known.is_some()));
+        let flags = self.problem.ranks().gather(&[flag]);
+        let flags = flags.map_err(ProblemError::Exchange)?.concat();
+        Ok(known.filter(|_| !flags.contains(&0.0)))
     }
 
     /// Leaves the run, whose directory stays as it was saved, and returns the problem and the
@@ -322,6 +353,25 @@ pub fn open_on_ranks<E: Error + From<SessionError>>(
     let opened = agree(ranks, opened)?;
     let joined = || Store::join(dir).map_err(|error| E::from(error.into()));
     agree(ranks, opened.map_or_else(joined, Ok))
+}
+
+/// Opens the directory of a saved run on all ranks, with a new limit on its points if there is one.
+///
+/// # Errors
+/// When a rank cannot open the directory, or the run has as many points already. All ranks get an
+/// error.
+pub fn open_saved_on_ranks(
+    ranks: &Ranks,
+    dir: &Path,
+    max_points: Option<u64>,
+) -> Result<(Store, Option<SavedRun>), CliError> {
+    open_on_ranks(ranks, dir, || {
+        let (mut store, saved) = Store::open(dir)?;
+        if let Some(max_points) = max_points {
+            set_max_points(&mut store, saved.as_ref(), max_points)?;
+        }
+        Ok((store, saved))
+    })
 }
 
 /// Returns the value of this rank, unless there is an error on one of the ranks: its own error, or

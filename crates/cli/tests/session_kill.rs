@@ -136,6 +136,10 @@ fn kill(solver: SolverKind, num_kills: usize) {
         // Some are killed while they start, most after a save.
         if turn % 4 != 0 {
             wait_beyond(num_lines(&dir), &dir, &mut child);
+            let error = Store::open(&dir).expect_err("another process works on it");
+            assert!(matches!(error, StoreError::Busy { .. }), "{error}");
+            let error = Store::create(&dir, "").expect_err("there is a run");
+            assert!(matches!(error, StoreError::Exists { .. }), "{error}");
         }
         random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
         sleep(Duration::from_micros((random >> 33) % 30_000));

@@ -290,10 +290,7 @@ fn first_start(
 /// The values of the parameters that learning starts from.
 fn start_of(family: &FilterDenoising) -> Vec<f64> {
     let blocks = family.parameters();
-    (Parameter::of_entries(&blocks))
-        .zip(Parameter::starts_of(&blocks))
-        .map(|(entry, theta)| entry.value(theta))
-        .collect()
+    Parameter::values_of(&blocks, &Parameter::starts_of(&blocks))
 }
 
 /// The family of banks, with these values of the parameters to start from.

@@ -409,13 +409,16 @@ class Result:
         NaN and masked entries are missing pixels, which are filled. Only sampling and filter banks
         for denoising refuse them. For a camera, `accuracy` is that of the transformed picture.
 
+        Calling the result does the same, so it is a denoiser for functions that take one, such as
+        `skimage.restoration.calibrate_denoiser`.
+
         Ctrl-C raises `KeyboardInterrupt`.
 
         >>> import bilevel
         >>> truth = bilevel.phantoms.box_functions(3, 32)
         >>> data = bilevel.add_noise(truth, 0.1)
         >>> result = bilevel.learn(truth, data, learn=("alpha",))
-        >>> result.apply(data[0]).shape, result.apply(data).shape
+        >>> result.apply(data[0]).shape, result(data).shape
         ((32,), (3, 32))
         """
         if self._about["family"] is None:
@@ -450,28 +453,7 @@ class Result:
             )
         return like(self._apply("data", array, accuracy, max_iterations), array)
 
-    def __call__(
-        self,
-        data: Any,
-        accuracy: float | None = None,
-        *,
-        max_iterations: int | None = None,
-        channel_axis: int | None = None,
-    ) -> Any:
-        """Reconstruct with the learned parameters, as `apply` does.
-
-        A result is thereby a denoiser for functions that take one, such as
-        `skimage.restoration.calibrate_denoiser`: an array goes in, an array of the same shape
-        comes out.
-
-        >>> import bilevel
-        >>> truth = bilevel.phantoms.box_functions(3, 32)
-        >>> data = bilevel.add_noise(truth, 0.1)
-        >>> denoiser = bilevel.learn(truth, data, learn=("alpha",))
-        >>> denoiser(data[0]).shape
-        (32,)
-        """
-        return self.apply(data, accuracy, max_iterations=max_iterations, channel_axis=channel_axis)
+    __call__ = apply
 
     def _apply_channels(
         self, data: Any, axis: int, accuracy: float | None, max_iterations: int | None

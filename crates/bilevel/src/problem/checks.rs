@@ -56,9 +56,7 @@ pub(super) fn description<M: LowerLevel>(
     setup: &Setup,
 ) -> String {
     let theta = Parameter::starts_of(parameters);
-    let values: Vec<f64> = (Parameter::of_entries(parameters).zip(&theta))
-        .map(|(p, start)| p.value(*start))
-        .collect();
+    let values = Parameter::values_of(parameters, &theta);
     let context = PenaltyContext {
         theta: &theta,
         values: &values,

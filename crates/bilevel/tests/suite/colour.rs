@@ -3,7 +3,8 @@
 use bilevel::testing::derivatives_deviation;
 use bilevel::{
     Choice, ColourFamily, Family, FamilyInput, FamilyKind, FilterDenoising, FilterSet,
-    LearningProblem, LowerLevel, Pair, ReconstructionError, Setup, Spec, TvChoices, reconstruct,
+    LearningProblem, LowerLevel, Pair, Parameter, ReconstructionError, Setup, Spec, TvChoices,
+    reconstruct,
 };
 use imaging::colour::to_opponent_parts;
 use imaging::{Grid, Seed, noise, phantom};
@@ -84,11 +85,8 @@ fn luminance_and_chroma_are_separate_problems() {
     let truth = phantom::dead_leaves_in_colour(rows, cols, Seed::new(5), 0).unwrap();
     let data = noise::gaussian(&truth, 0.1, Seed::new(5), 0).unwrap();
     let grid = Grid::image(rows, cols);
-    let starts = bilevel::Parameter::starts_of(&family.parameters());
-    let values: Vec<f64> = bilevel::Parameter::of_entries(&family.parameters())
-        .zip(starts)
-        .map(|(p, start)| p.value(start))
-        .collect();
+    let parameters = family.parameters();
+    let values = Parameter::values_of(&parameters, &Parameter::starts_of(&parameters));
     let [of_luminance, of_chroma] = family.parts(&values);
     let stop = |error| Stop::accuracy(ErrorBound::new(error).unwrap());
     let solver = Solver::default();

@@ -74,24 +74,7 @@ impl Visitor for Differences {
             let mut numbers = Numbers(name.len() as u64);
             for _ in 0..2 {
                 let theta = numbers.theta(&problem);
-                let here = gradients::evaluate(&mut problem, &theta);
-                let slopes = here.gradient.iter().map(|slope| slope.abs());
-                let scale = slopes.fold(0.0, f64::max);
-                for k in 0..theta.len().min(12) {
-                    let step = 2e-5;
-                    let [up, down] = [step, -step].map(|step| {
-                        let mut moved = theta.clone();
-                        moved[k] += step;
-                        gradients::evaluate(&mut problem, &moved).value
-                    });
-                    let slope = (up - down) / (2.0 * step);
-                    let error = (slope - here.gradient[k]).abs();
-                    assert!(
-                        error <= 1e-6 * scale,
-                        "{name}, {k}: {slope} {:?}",
-                        here.gradient
-                    );
-                }
+                gradients::check_slopes(name, &mut problem, &theta, 12);
             }
         });
     }

@@ -51,7 +51,7 @@ pub(crate) fn pair_files(input: &Path, output: &Path, task: TaskKind) -> Result<
 /// Refuses an output that would overwrite its input.
 pub(crate) fn check_different(input: &Path, output: &Path) -> Result<(), CliError> {
     match is_same(input, output) {
-        true => Err(CliError::SameFile { path: input.into() }),
+        true => Err(CliError::SameFile(input.into())),
         false => Ok(()),
     }
 }

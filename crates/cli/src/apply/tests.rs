@@ -132,7 +132,7 @@ fn large_pictures_are_those_that_are_reconstructed_at_once() {
     let options = ApplyOptions::default();
     for (name, depth) in [("in.png", Depth::Eight), ("in.tif", Depth::Sixteen)] {
         let (input, output) = (temp.at(name), temp.at(&format!("tiles-{name}")));
-        picture::write(&input, 20, 20, &page.planes(), depth).unwrap();
+        picture::write_pages(&input, std::slice::from_ref(&page), depth).unwrap();
         let reconstructor = Reconstructor::new(&temp.at("run"), &options).unwrap();
         let applied = reconstructor.large(&input, &output).unwrap();
         assert!(applied.reached && applied.error <= options.accuracy);

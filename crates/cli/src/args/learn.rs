@@ -9,7 +9,7 @@ use clap::builder::{
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 use toml::{Table, Value};
 
-use super::MaskArgs;
+use super::{MaskArgs, words};
 use crate::config::table::{self, ValueKind};
 use crate::config::{ConfigError, Noise, Setting, Settings, TaskKind, is_noise};
 
@@ -52,7 +52,7 @@ Examples:
 #[command(subcommand_negates_reqs = true, disable_help_subcommand = true)]
 pub struct LearnArgs {
     /// Reconstruction task to learn the parameters of; optional if the --config file names it
-    #[arg(value_parser = tasks())]
+    #[arg(value_parser = words::<TaskKind>(TaskKind::ALL.map(TaskKind::name)))]
     pub task: Option<TaskKind>,
     /// New or empty directory for the run
     #[arg(long, value_name = "RUN", required_unless_present = "print_config")]
@@ -136,15 +136,6 @@ impl LearnArgs {
         }
         Ok(settings)
     }
-}
-
-/// Parses the name of a task.
-fn tasks() -> impl TypedValueParser<Value = TaskKind> {
-    let names = PossibleValuesParser::new(TaskKind::ALL.map(TaskKind::name));
-    names.try_map(|name| {
-        let mut all = TaskKind::ALL.into_iter();
-        all.find(|task| task.name() == name).ok_or("unknown task")
-    })
 }
 
 /// Returns the settings that are flags of `bilevel learn` only.

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use bilevel::{FilterSet, FrequencyZero, MaskMethod, MaskSpec, Pattern};
-use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args};
 
-use super::ModelName;
+use super::{ModelName, words};
 use crate::config::ConfigError;
 use crate::error::CliError;
 use crate::mask::{MaskDataSettings, MaskSettings};
@@ -26,7 +25,7 @@ Examples:
 
 /// Learn which frequencies of magnetic resonance pictures to measure
 #[derive(Args, Clone, Debug, Default)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_args(with_default))]
 pub struct MaskArgs {
     /// New or empty directory for the run
     #[arg(long, value_name = "RUN", required_unless_present = "print_config")]
@@ -45,13 +44,17 @@ pub struct MaskArgs {
     pub coils: Option<PathBuf>,
     /// Place of frequency zero in the array: first, as in numpy.fft, or middle, as in files of
     /// scanners [default: the one with more energy]
-    #[arg(long, value_name = "WORD", value_parser = zeros(), help_heading = "Data")]
-    pub frequency_zero: Option<FrequencyZero>,
-    /// Standard deviation of complex noise that is added to the frequencies, where the brightest
-    /// pixel of all slices is 1.
     #[arg(
         long,
-        help = noise_help(),
+        value_name = "WORD",
+        value_parser = words::<FrequencyZero>(["first", "middle"]),
+        help_heading = "Data"
+    )]
+    pub frequency_zero: Option<FrequencyZero>,
+    /// Standard deviation of complex noise that is added to the frequencies, as a share of the
+    /// brightest pixel of all slices
+    #[arg(
+        long,
         value_name = "NUMBER",
         allow_negative_numbers = true,
         help_heading = "Data"
@@ -60,46 +63,53 @@ pub struct MaskArgs {
     /// Number of slices to hold out, spread over the stack [default: a quarter]
     #[arg(long, value_name = "N", help_heading = "Data")]
     pub hold_out: Option<usize>,
-    /// Number of built-in heads.
+    /// Number of built-in heads
     #[arg(
         long,
-        help = shown("Number of built-in heads", MaskDataSettings::default().count),
         value_name = "N",
         conflicts_with = "kspace",
         help_heading = "Data"
     )]
     pub count: Option<usize>,
-    /// Rows and columns of built-in heads.
+    /// Rows and columns of built-in heads
     #[arg(
         long,
-        help = shown("Rows and columns of built-in heads", MaskDataSettings::default().size),
         value_name = "N",
         conflicts_with = "kspace",
         help_heading = "Data"
     )]
     pub size: Option<usize>,
-    /// Random seed for built-in heads and added noise.
-    #[arg(long, help = shown("Random seed for built-in heads and added noise", MaskSpec::default().seed), value_name = "N", help_heading = "Data")]
+    /// Random seed for built-in heads and added noise
+    #[arg(long, value_name = "N", help_heading = "Data")]
     pub seed: Option<u64>,
-    /// Pattern of the mask: lines or points.
-    #[arg(long, help = shown("Pattern of the mask: lines or points", MaskSpec::default().pattern.name()), value_name = "WORD", value_parser = patterns(), help_heading = "Mask")]
-    pub pattern: Option<Pattern>,
-    /// Share of all lines or points to measure.
+    /// Pattern of the mask: lines or points
     #[arg(
         long,
-        help = shown("Share of all lines or points to measure", MaskSpec::default().budget),
+        value_name = "WORD",
+        value_parser = words::<Pattern>(["lines", "points"]),
+        help_heading = "Mask"
+    )]
+    pub pattern: Option<Pattern>,
+    /// Share of all lines or points to measure
+    #[arg(
+        long,
         value_name = "SHARE",
         allow_negative_numbers = true,
         help_heading = "Mask"
     )]
     pub budget: Option<f64>,
-    /// Width of the centre, which is always measured.
-    #[arg(long, help = shown("Width of the centre, which is always measured", MaskSpec::default().centre), value_name = "N", help_heading = "Mask")]
+    /// Width of the centre, which is always measured
+    #[arg(long, value_name = "N", help_heading = "Mask")]
     pub centre: Option<usize>,
     /// Method: exchange lines or points as long as the objective certainly decreases (search), or
     /// learn weights between 0 and 1 and round them, for comparison (relax). Without this option,
     /// search
-    #[arg(long, value_name = "WORD", value_parser = methods(), help_heading = "Mask")]
+    #[arg(
+        long,
+        value_name = "WORD",
+        value_parser = words::<MaskMethod>(["search", "relax"]),
+        help_heading = "Mask"
+    )]
     pub method: Option<MaskMethod>,
     /// Regulariser of reconstructions: total variation (tv), or a bank of cosine filters with
     /// convex potentials (filters), which is dct3 unless --filters chooses another one. Without
@@ -108,59 +118,51 @@ pub struct MaskArgs {
     pub model: Option<ModelName>,
     /// Bank of filters that replaces the total variation; the number is the size of the filters in
     /// pixels along each axis
-    #[arg(long, value_name = "WORD", value_parser = banks(), help_heading = "Model")]
+    #[arg(
+        long,
+        value_name = "WORD",
+        value_parser = words::<FilterSet>(banks()),
+        help_heading = "Model"
+    )]
     pub filters: Option<FilterSet>,
     /// Learn the smoothing nu of the regulariser as well as its weight alpha
     #[arg(long, help_heading = "Model")]
     pub learn_nu: bool,
-    /// Number of searches from different starts; the best one counts.
-    #[arg(long, help = shown("Number of searches from different starts; the best one counts", MaskSpec::default().restarts), value_name = "N", help_heading = "Mask")]
+    /// Number of searches from different starts; the best one counts
+    #[arg(long, value_name = "N", help_heading = "Mask")]
     pub restarts: Option<usize>,
-    /// Largest number of exchanges that a search tries.
-    #[arg(long, help = shown("Largest number of exchanges that a search tries", MaskSpec::default().max_exchanges), value_name = "N", help_heading = "Mask")]
+    /// Largest number of exchanges that a search tries
+    #[arg(long, value_name = "N", help_heading = "Mask")]
     pub max_exchanges: Option<usize>,
 }
 
-/// Returns a help text with its default.
-fn shown(help: &str, value: impl std::fmt::Display) -> String {
-    format!("{help} [default: {value}]")
+/// Adds the default of a setting to its help text.
+fn with_default(arg: Arg) -> Arg {
+    let (data, mask) = (MaskDataSettings::default(), MaskSpec::default());
+    let default = match arg.get_id().as_str() {
+        "noise" => format!(
+            "{}; built-in heads: {}",
+            mask.noise,
+            MaskSettings::BUILT_IN_NOISE
+        ),
+        "count" => data.count.to_string(),
+        "size" => data.size.to_string(),
+        "seed" => mask.seed.to_string(),
+        "pattern" => mask.pattern.name().to_owned(),
+        "budget" => mask.budget.to_string(),
+        "centre" => mask.centre.to_string(),
+        "restarts" => mask.restarts.to_string(),
+        "max_exchanges" => mask.max_exchanges.to_string(),
+        _ => return arg,
+    };
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    arg.help(format!("{help} [default: {default}]"))
 }
 
-fn noise_help() -> String {
-    let help = "Standard deviation of complex noise that is added to the frequencies, as a \
-                share of the brightest pixel of all slices";
-    let built_in = MaskSettings::BUILT_IN_NOISE;
-    let value = format!("{}; built-in heads: {built_in}", MaskSpec::default().noise);
-    shown(help, value)
-}
-
-fn patterns() -> impl TypedValueParser<Value = Pattern> {
-    PossibleValuesParser::new(["lines", "points"]).map(|name| match &name[..] {
-        "points" => Pattern::Points,
-        _ => Pattern::Lines,
-    })
-}
-
-fn methods() -> impl TypedValueParser<Value = MaskMethod> {
-    PossibleValuesParser::new(["search", "relax"]).map(|name| match &name[..] {
-        "relax" => MaskMethod::Relax,
-        _ => MaskMethod::Search,
-    })
-}
-
-/// The banks whose potentials can be convex. The parser admits only names of the type.
-fn banks() -> impl TypedValueParser<Value = FilterSet> {
-    let names = FilterSet::NAMES
-        .into_iter()
-        .filter(|name| name.starts_with("dct"));
-    PossibleValuesParser::new(names).map(|name| name.parse().unwrap_or(MaskArgs::DEFAULT_FILTERS))
-}
-
-fn zeros() -> impl TypedValueParser<Value = FrequencyZero> {
-    PossibleValuesParser::new(["first", "middle"]).map(|name| match &name[..] {
-        "middle" => FrequencyZero::Middle,
-        _ => FrequencyZero::First,
-    })
+/// The banks whose potentials can be convex.
+fn banks() -> impl Iterator<Item = &'static str> {
+    let names = FilterSet::NAMES.into_iter();
+    names.filter(|name| name.starts_with("dct"))
 }
 
 impl MaskArgs {
@@ -176,33 +178,25 @@ impl MaskArgs {
             Some(path) => MaskSettings::read(path)?,
             None => MaskSettings::default(),
         };
-        fn set<T: Clone>(to: &mut T, from: Option<&T>) {
-            if let Some(from) = from {
-                to.clone_from(from);
-            }
-        }
         let (data, mask) = (&mut settings.data, &mut settings.mask);
         if self.kspace.is_some() {
             data.kspace.clone_from(&self.kspace);
             data.coils = None;
         }
-        set(&mut data.coils, self.coils.clone().map(Some).as_ref());
-        set(
-            &mut data.frequency_zero,
-            self.frequency_zero.map(Some).as_ref(),
-        );
-        set(&mut data.count, self.count.as_ref());
-        set(&mut data.size, self.size.as_ref());
-        set(&mut mask.pattern, self.pattern.as_ref());
-        set(&mut mask.budget, self.budget.as_ref());
-        set(&mut mask.centre, self.centre.as_ref());
-        set(&mut mask.method, self.method.as_ref());
-        set(&mut mask.restarts, self.restarts.as_ref());
-        set(&mut mask.max_exchanges, self.max_exchanges.as_ref());
-        set(&mut mask.hold_out, self.hold_out.map(Some).as_ref());
-        set(&mut mask.seed, self.seed.as_ref());
+        data.coils = self.coils.clone().or_else(|| data.coils.take());
+        data.frequency_zero = self.frequency_zero.or(data.frequency_zero);
+        data.count = self.count.unwrap_or(data.count);
+        data.size = self.size.unwrap_or(data.size);
+        mask.pattern = self.pattern.unwrap_or(mask.pattern);
+        mask.budget = self.budget.unwrap_or(mask.budget);
+        mask.centre = self.centre.unwrap_or(mask.centre);
+        mask.method = self.method.unwrap_or(mask.method);
+        mask.restarts = self.restarts.unwrap_or(mask.restarts);
+        mask.max_exchanges = self.max_exchanges.unwrap_or(mask.max_exchanges);
+        mask.hold_out = self.hold_out.or(mask.hold_out);
+        mask.seed = self.seed.unwrap_or(mask.seed);
         mask.learn_nu |= self.learn_nu;
-        set(&mut mask.filters, self.filters.map(Some).as_ref());
+        mask.filters = self.filters.or(mask.filters);
         match (self.model, self.filters) {
             (Some(ModelName::Tv), Some(_)) => return Err(ConfigError::TvWithFilters.into()),
             (Some(ModelName::Tv), None) => mask.filters = None,
@@ -212,11 +206,10 @@ impl MaskArgs {
             _ => {}
         }
         let is_built_in = data.kspace.is_none() && self.config.is_none();
-        set(
-            &mut mask.noise,
-            is_built_in.then_some(MaskSettings::BUILT_IN_NOISE).as_ref(),
-        );
-        set(&mut mask.noise, self.noise.as_ref());
+        if is_built_in {
+            mask.noise = MaskSettings::BUILT_IN_NOISE;
+        }
+        mask.noise = self.noise.unwrap_or(mask.noise);
         Ok(settings)
     }
 }

@@ -1,16 +1,11 @@
 //! The command `bilevel denoise`: its progress and its output.
 
-use std::io::{self, IsTerminal};
-use std::time::Duration;
-
 use ::page::number::{duration, significant};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{Context, name, print, set_threads, warn};
+use super::{Context, name, new_bar, print, print_files, set_threads};
 use crate::args::DenoiseArgs;
 use crate::denoise::{self, CameraNoise, DenoiseEvent, DenoisedFile, DenoisedPicture};
 use crate::error::CliError;
-use crate::task::data_warnings::ignored_warning;
 
 /// Denoises files, and prints a line for each picture.
 pub(super) fn run(args: &DenoiseArgs, context: Context<'_>) -> Result<(), CliError> {
@@ -21,7 +16,10 @@ pub(super) fn run(args: &DenoiseArgs, context: Context<'_>) -> Result<(), CliErr
         denoise::install_interrupt().map_err(CliError::Interrupt)?;
     }
     let is_silent = shared.quiet || shared.json;
-    let bar = new_bar(is_silent);
+    let bar = new_bar(
+        is_silent,
+        "{spinner} {bar:20} {pos}/{len} pictures, {elapsed}",
+    );
     let observe = |event: DenoiseEvent<'_>| {
         let say = |line: &str| {
             if !is_silent {
@@ -48,14 +46,7 @@ pub(super) fn run(args: &DenoiseArgs, context: Context<'_>) -> Result<(), CliErr
         Ok(denoised) | Err(CliError::SomeNotDenoised { denoised, .. }) => &denoised[..],
         Err(_) => &[],
     };
-    if shared.json {
-        print(&serde_json::to_string_pretty(done).map_err(CliError::Json)?);
-    }
-    if !shared.quiet {
-        super::warn_once(done.iter().map(|file| &file.warnings[..]));
-        let ignored = ignored_warning(&args.input, &[]);
-        ignored.iter().for_each(|warning| warn(warning));
-    }
+    print_files(done, |file| &file.warnings, &args.input, shared)?;
     made.map(|_| ())
 }
 
@@ -91,18 +82,4 @@ fn about(picture: &DenoisedPicture) -> String {
         super::certified(picture.error),
         duration(picture.seconds)
     )
-}
-
-/// Returns a bar on a terminal, and one that shows nothing elsewhere.
-fn new_bar(is_silent: bool) -> ProgressBar {
-    if is_silent || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let template = "{spinner} {bar:20} {pos}/{len} pictures, {elapsed}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }

@@ -1,17 +1,17 @@
 //! The command `bilevel learn mask`, and the other commands on its runs: progress and output.
 
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ::page::number::{between, counted, significant};
 use bilevel::{MaskOutcome, MaskScore};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::{Context, deliver, print, program, say, set_threads};
+use super::{Context, deliver, new_bar, print, program, say, set_threads};
 use crate::args::{MaskArgs, Shared};
 use crate::error::CliError;
 use crate::mask::{self, MaskEvent, MaskRun};
@@ -96,16 +96,8 @@ struct MaskProgressBar {
 impl MaskProgressBar {
     fn new(shared: &Shared) -> Self {
         let is_silent = shared.quiet || shared.json;
-        let bar = match is_silent || !io::stderr().is_terminal() {
-            true => ProgressBar::hidden(),
-            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
-            bar.set_style(style);
-        }
-        bar.enable_steady_tick(Duration::from_millis(200));
         Self {
-            bar,
+            bar: new_bar(is_silent, "{spinner} {msg}, {elapsed}"),
             shared: shared.clone(),
             last_line: None,
         }

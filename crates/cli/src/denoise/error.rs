@@ -7,34 +7,24 @@ use imaging::noise::NoiseError;
 use imaging::{DenoiseError, TilesError};
 use thiserror::Error;
 
-/// A noisy picture that cannot be denoised, or an invalid option.
+/// A noisy picture that cannot be denoised, or an invalid option. A field without a name is the
+/// file or page, or the value of the option.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NoisyPictureError {
     /// The given noise is not a positive number.
-    #[error("--noise is {found}, but must be positive, such as 0.1 (black is 0 and white is 1)")]
-    Noise {
-        /// The given noise.
-        found: f64,
-    },
+    #[error("--noise is {0}, but must be positive, such as 0.1 (black is 0 and white is 1)")]
+    Noise(f64),
     /// The given range is not an increasing pair of numbers.
-    #[error(
-        "--range is {found}, but must be two numbers, black and a larger white, such as 0,4095"
-    )]
-    Range {
-        /// The given text.
-        found: String,
-    },
+    #[error("--range is {0}, but must be two numbers, black and a larger white, such as 0,4095")]
+    Range(String),
     /// The type of the samples does not determine white.
     #[error(
         "{} holds integers, and which of them are black and white is not known: name them with \
          --range, such as --range 0,4095",
-        path.display()
+        .0.display()
     )]
-    NeedsRange {
-        /// The file.
-        path: PathBuf,
-    },
+    NeedsRange(PathBuf),
     /// Floating-point samples are too far from `[0, 1]`.
     #[error(
         "the values of {} lie between {} and {}, but without --range, black is 0 and white is 1: \
@@ -67,12 +57,9 @@ pub enum NoisyPictureError {
     #[error(
         "the noise of {} cannot be estimated, because too many of its pixels have the smallest or \
          the largest value: give the noise with --noise, such as --noise 0.1",
-        path.display()
+        .0.display()
     )]
-    Clipped {
-        /// The file or page.
-        path: PathBuf,
-    },
+    Clipped(PathBuf),
     /// The noise of a camera cannot be estimated.
     #[error(
         "the gain and the read noise of {} cannot be estimated from its pages ({source}); give \
@@ -88,12 +75,9 @@ pub enum NoisyPictureError {
     /// The estimated noise is zero.
     #[error(
         "{} seems to have no noise: if it has some, give it with --noise, such as --noise 0.1",
-        path.display()
+        .0.display()
     )]
-    NoNoise {
-        /// The file or page.
-        path: PathBuf,
-    },
+    NoNoise(PathBuf),
     /// The requested accuracy is below the rounding errors of the computation.
     #[error(
         "{} cannot be denoised to --accuracy {accuracy:e}, because of rounding: choose a larger \

@@ -211,14 +211,9 @@ pub(super) fn denoise_page(
         seconds: begin.elapsed().as_secs_f64(),
     };
     let result = TypedPicture {
-        picture: Picture {
-            width,
-            height,
-            channels,
-        },
         alpha,
-        samples: out,
         metadata,
+        ..TypedPicture::new(Picture::new(width, height, channels), out)
     };
     Ok(DenoisedPage {
         result,
@@ -240,8 +235,8 @@ pub(super) fn estimated(
     };
     match estimated {
         Ok(noise) if noise > NO_NOISE => Ok(noise),
-        Ok(_) => Err(NoisyPictureError::NoNoise { path: path() }),
-        Err(NoiseError::Clipped) => Err(NoisyPictureError::Clipped { path: path() }),
+        Ok(_) => Err(NoisyPictureError::NoNoise(path())),
+        Err(NoiseError::Clipped) => Err(NoisyPictureError::Clipped(path())),
         Err(_) => {
             let (height, width) = grid.rows_and_cols();
             Err(NoisyPictureError::TooSmall {

@@ -54,7 +54,7 @@ impl FromStr for ValueRange {
             let [low, high] = [low, high].map(|end| end.trim().parse().ok());
             Self::new(low?, high?)
         });
-        range.ok_or_else(|| NoisyPictureError::Range { found: text.into() })
+        range.ok_or_else(|| NoisyPictureError::Range(text.into()))
     }
 }
 
@@ -72,8 +72,7 @@ pub(super) fn of_samples(
         }),
         (Some(given), None) => Ok(given),
         (None, _) if samples == SampleType::OtherInteger => {
-            let path = path.into();
-            Err(NoisyPictureError::NeedsRange { path })
+            Err(NoisyPictureError::NeedsRange(path.into()))
         }
         (None, _) => Ok(ValueRange::UNIT),
     }

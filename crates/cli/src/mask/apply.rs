@@ -5,7 +5,7 @@ use std::path::Path;
 use bilevel::{FrequencyZero, MaskOutcome};
 
 use super::{MaskSettings, data};
-use crate::apply::{Applied, ApplyOptions, output_paths, read_result};
+use crate::apply::{Applied, ApplyEvent, ApplyOptions, output_paths, read_result};
 use crate::array::{self, ArrayValues};
 use crate::config::table::{KERNEL, MASK};
 use crate::error::CliError;
@@ -23,6 +23,7 @@ pub fn apply(
     input: &Path,
     output: &Path,
     options: &ApplyOptions,
+    observe: &dyn Fn(ApplyEvent<'_>),
 ) -> Result<Vec<Applied>, CliError> {
     for (setting, path) in [(&KERNEL, &options.kernel), (&MASK, &options.mask)] {
         if path.is_some() {
@@ -44,7 +45,7 @@ pub fn apply(
     let pictures = made
         .iter()
         .map(|made| zero.from_first(shape, 2, &made.picture));
-    if has_extension(output, "npy") || has_extension(output, "npz") {
+    if picture::is_array(output) {
         let values: Vec<f64> = pictures.flatten().collect();
         let full = [made.len(), rows, cols];
         let shape = if made.len() == 1 {
@@ -59,11 +60,7 @@ pub fn apply(
             samples.iter().map(|s| s[0].hypot(s[1])).collect()
         };
         let mut pages: Vec<Picture> = pictures
-            .map(|picture| Picture {
-                width: cols,
-                height: rows,
-                channels: vec![moduli(picture)],
-            })
+            .map(|picture| Picture::new(cols, rows, vec![moduli(picture)]))
             .collect();
         if has_extension(output, "png") {
             let largest = pages.iter().flat_map(|page| &page.channels[0]);
@@ -86,12 +83,14 @@ pub fn apply(
             name(outcome.frequency_zero)
         ));
     }
-    Ok(vec![Applied {
+    let applied = Applied {
         input: input.into(),
         output: output.into(),
         error: made.iter().map(|made| made.error).fold(0.0, f64::max),
         reached: made.iter().all(|made| made.reached),
         iterations: made.iter().map(|made| made.iterations).sum(),
         warnings,
-    }])
+    };
+    observe(ApplyEvent::File(Ok(&applied)));
+    Ok(vec![applied])
 }

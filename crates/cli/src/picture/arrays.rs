@@ -32,7 +32,7 @@ pub(super) enum Unit {
 }
 
 /// Whether a name is that of an array that can be read and written.
-pub(super) fn is_name(path: &Path) -> bool {
+pub(crate) fn is_name(path: &Path) -> bool {
     has_extension(path, "npy") || has_extension(path, "npz")
 }
 
@@ -75,17 +75,11 @@ pub(super) fn read(path: &Path, unit: Unit, nan: Nan) -> Result<Vec<TypedPicture
         (_, None) => samples,
     };
     let page = |plane: &[f64]| TypedPicture {
-        picture: Picture {
-            width,
-            height,
-            channels: vec![plane.to_vec()],
-        },
-        alpha: None,
-        samples,
         metadata: Metadata::Array {
             is_stack,
             name: name.clone(),
         },
+        ..TypedPicture::new(Picture::new(width, height, vec![plane.to_vec()]), samples)
     };
     Ok(values.chunks_exact(width * height).map(page).collect())
 }
@@ -109,13 +103,11 @@ pub(super) fn read_colours(path: &Path, nan: Nan) -> Result<Vec<TypedPicture>, F
         None => samples,
     };
     Ok(vec![TypedPicture {
-        picture: Picture::of_interleaved(width, height, &values),
-        alpha: None,
-        samples,
         metadata: Metadata::Array {
             is_stack: false,
             name,
         },
+        ..TypedPicture::new(Picture::of_interleaved(width, height, &values), samples)
     }])
 }
 

@@ -114,10 +114,7 @@ fn decode_pages(
     let mut pictures = Vec::new();
     let mut num_pixels = 0;
     for (index, position) in positions.iter().enumerate() {
-        let page = match positions.len() {
-            1 => path.to_path_buf(),
-            _ => pages::name(path, index),
-        };
+        let page = pages::name_among(path, index, positions.len());
         pages::select(path, &mut bytes, *position)?;
         let picture = decode(&page, &bytes, format, colour, alpha, nan)?;
         num_pixels += (picture.picture.width * picture.picture.height) as u64;
@@ -305,14 +302,8 @@ struct Planes {
 impl Planes {
     fn picture(self, [width, height]: [usize; 2], samples: SampleType) -> TypedPicture {
         TypedPicture {
-            picture: Picture {
-                width,
-                height,
-                channels: self.channels,
-            },
             alpha: self.alpha,
-            samples,
-            metadata: Metadata::None,
+            ..TypedPicture::new(Picture::new(width, height, self.channels), samples)
         }
     }
 }

@@ -5,14 +5,13 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
-use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageDecoder, ImageEncoder as _, ImageReader, Limits};
+use image::{ImageDecoder, ImageReader, Limits};
 use tiff::ColorType;
 use tiff::decoder::{Decoder, DecodingResult};
 
 use super::decode::{explain, explain_tiff, unsupported};
-use super::samples::{Raster, Samples, encode_tiff};
-use super::{Metadata, SampleType, TiffTags, arrays, has_extension};
+use super::samples::{Raster, Samples, encode_png, encode_tiff, single};
+use super::{Metadata, SampleType, TiffTags, arrays, has_extension, is_tiff};
 use crate::array;
 use crate::file::{self, FileError, Nan};
 
@@ -91,10 +90,6 @@ pub(crate) fn check_output(path: &Path, num_channels: usize) -> Result<(), FileE
             Err(FileError::Extension(path.into(), needed))
         }
     }
-}
-
-fn is_tiff(path: &Path) -> bool {
-    has_extension(path, "tif") || has_extension(path, "tiff")
 }
 
 fn open_tiff(path: &Path) -> Result<Decoder<BufReader<File>>, FileError> {
@@ -194,7 +189,6 @@ pub(crate) fn write(path: &Path, picture: LargePicture) -> Result<(), FileError>
         metadata,
     } = picture;
     let num_channels = channels.len();
-    let is_png = has_extension(path, "png");
     let sample_type = samples;
     let values = move |index: usize| channels[index % num_channels][index / num_channels];
     let indices = 0..width * height * num_channels;
@@ -219,45 +213,18 @@ pub(crate) fn write(path: &Path, picture: LargePicture) -> Result<(), FileError>
         [Ok(width), Ok(height)] => [width, height],
         _ => return Err(too_large("more than 2^32 rows or columns".into())),
     };
-    let bytes = if is_png {
-        encode_png(size, num_channels, samples).map_err(|error| too_large(error.to_string()))?
+    let page = Raster {
+        size,
+        per_pixel: num_channels,
+        samples,
+        metadata: &metadata,
+    };
+    let bytes = if has_extension(path, "png") {
+        encode_png(&page).map_err(|error| too_large(error.to_string()))?
     } else {
-        let page = Raster {
-            size,
-            per_pixel: num_channels,
-            samples,
-            metadata: &metadata,
-        };
         let num_bytes = width * height * num_channels * sample_type.size();
         encode_tiff(num_bytes, std::iter::once(page))
             .map_err(|error| too_large(error.to_string()))?
     };
     file::write(path, &bytes)
-}
-
-fn encode_png(
-    [width, height]: [u32; 2],
-    num_channels: usize,
-    samples: Samples,
-) -> image::ImageResult<Vec<u8>> {
-    use ExtendedColorType as E;
-    let (samples, colour) = match (samples, num_channels) {
-        (Samples::Eight(samples), 1) => (samples, E::L8),
-        (Samples::Eight(samples), _) => (samples, E::Rgb8),
-        (Samples::Sixteen(samples), channels) => {
-            let samples = samples.iter().flat_map(|sample| sample.to_ne_bytes());
-            let colour = if channels == 1 { E::L16 } else { E::Rgb16 };
-            (samples.collect(), colour)
-        }
-        (Samples::Single(_) | Samples::Double(_), _) => (Vec::new(), E::L8),
-    };
-    let mut bytes = Vec::new();
-    PngEncoder::new(&mut bytes).write_image(&samples, width, height, colour)?;
-    Ok(bytes)
-}
-
-/// Rounds to single precision.
-#[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
-fn single(value: f64) -> f32 {
-    value as f32
 }

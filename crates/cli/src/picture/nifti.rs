@@ -176,14 +176,8 @@ pub(super) fn read(path: &Path, nan: Nan) -> Result<Vec<TypedPicture>, FileError
             return Err(FileError::NotFinite(path.into(), index, plane[position]));
         }
         pages.push(TypedPicture {
-            picture: Picture {
-                width,
-                height,
-                channels: vec![plane],
-            },
-            alpha: None,
-            samples,
             metadata: Metadata::Nifti(Arc::clone(&kept)),
+            ..TypedPicture::new(Picture::new(width, height, vec![plane]), samples)
         });
     }
     Ok(pages)

@@ -106,9 +106,18 @@ pub(super) fn select(path: &Path, bytes: &mut [u8], position: u64) -> Result<(),
     Ok(())
 }
 
-/// Returns the name of a page in messages and reports, such as `cells.tif[3]`. Pages are counted
-/// from 1; `index` is counted from 0.
-pub(crate) fn name(path: &Path, index: usize) -> PathBuf {
+/// Returns the name of one of `num_pages` pages in messages and reports: that of the file if there
+/// is only one.
+pub(crate) fn name_among(path: &Path, index: usize, num_pages: usize) -> PathBuf {
+    match num_pages {
+        1 => path.to_path_buf(),
+        _ => name(path, index),
+    }
+}
+
+/// Returns the name of one of several pages, such as `cells.tif[3]`. Pages are counted from 1;
+/// `index` is counted from 0.
+fn name(path: &Path, index: usize) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!("[{}]", index + 1));
     name.into()

@@ -1,7 +1,9 @@
-//! Samples of all pixels in the type of a file, and TIFF files made of them.
+//! Samples of all pixels in the type of a file, and PNG and TIFF files made of them.
 
 use std::io::Cursor;
 
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder as _, ImageResult};
 use tiff::TiffResult;
 use tiff::encoder::colortype::{
     ColorType, Gray8, Gray16, Gray32Float, Gray64Float, RGB8, RGB16, RGB32Float, RGB64Float, RGBA8,
@@ -50,15 +52,32 @@ impl Samples {
     }
 }
 
-/// A page of a TIFF file.
+/// A PNG file, or a page of a TIFF file.
 pub(super) struct Raster<'a> {
     /// The numbers of columns and rows.
     pub(super) size: [u32; 2],
-    /// One for grey, three for RGB, four for RGB with alpha.
+    /// One for grey, three for RGB, and one more for alpha. TIFF pages are never grey with alpha.
     pub(super) per_pixel: usize,
     /// The samples, pixel by pixel.
     pub(super) samples: Samples,
     pub(super) metadata: &'a Metadata,
+}
+
+/// Encodes a PNG file, whose samples must be integers.
+pub(super) fn encode_png(page: &Raster<'_>) -> ImageResult<Vec<u8>> {
+    use ExtendedColorType as E;
+    let (samples, colours) = match &page.samples {
+        Samples::Eight(samples) => (samples.clone(), [E::L8, E::La8, E::Rgb8, E::Rgba8]),
+        Samples::Sixteen(samples) => {
+            let samples = samples.iter().flat_map(|sample| sample.to_ne_bytes());
+            (samples.collect(), [E::L16, E::La16, E::Rgb16, E::Rgba16])
+        }
+        Samples::Single(_) | Samples::Double(_) => unreachable!("PNG files hold integers"),
+    };
+    let ([width, height], colour) = (page.size, colours[page.per_pixel - 1]);
+    let mut bytes = Vec::new();
+    PngEncoder::new(&mut bytes).write_image(&samples, width, height, colour)?;
+    Ok(bytes)
 }
 
 /// Encodes a TIFF file whose samples have `num_bytes` bytes. Its positions have 64 bits (BigTIFF)
@@ -119,4 +138,54 @@ where
         tags.write(image.encoder())?;
     }
     image.write_data(samples)
+}
+
+/// Rounds to the nearest of 256 levels.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to the range before; NaN becomes zero"
+)]
+pub(super) fn eight_bits(value: f64) -> u8 {
+    (value.clamp(0.0, 1.0) * 255.0).round() as u8
+}
+
+/// Rounds to the nearest of 65536 levels.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to the range before; NaN becomes zero"
+)]
+pub(super) fn sixteen_bits(value: f64) -> u16 {
+    (value.clamp(0.0, 1.0) * 65535.0).round() as u16
+}
+
+/// Rounds to the nearest number with 32 bits.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "rounding is what is wanted"
+)]
+pub(super) fn single(value: f64) -> f32 {
+    value as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_the_nearest() {
+        for (value, eight, sixteen) in [
+            (-1.0, 0, 0),
+            (0.0, 0, 0),
+            (0.5 / 255.0 - 1e-9, 0, 128),
+            (0.5 / 255.0 + 1e-9, 1, 129),
+            (1.0, 255, 65535),
+            (f64::INFINITY, 255, 65535),
+            (f64::NAN, 0, 0),
+        ] {
+            assert_eq!(eight_bits(value), eight, "{value}");
+            assert_eq!(sixteen_bits(value), sixteen, "{value}");
+        }
+    }
 }

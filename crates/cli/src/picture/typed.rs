@@ -1,16 +1,15 @@
-//! Pictures that are written as they were read: with the type of their samples and with their
+//! Picture files, written as pictures were read: with the type of their samples and with their
 //! alpha channel.
 
 use std::io;
 use std::path::Path;
 
-use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder as _};
-
-use super::encode::{EXTENSIONS, check, eight_bits, single, sixteen_bits};
-use super::samples::{Raster, Samples, encode_tiff};
-use super::{Depth, Metadata, Picture, arrays, has_extension, nifti};
+use super::samples::{self, Raster, Samples, eight_bits, encode_tiff, single, sixteen_bits};
+use super::{Depth, Metadata, Picture, arrays, has_extension, is_tiff, nifti};
 use crate::file::{self, FileError};
+
+/// The extensions of files that can be written, for messages.
+const EXTENSIONS: &str = ".png, .tif, .tiff, .npy, .npz, .nii or .nii.gz";
 
 /// The extensions of files that can hold colours, an alpha channel or several pages, for messages.
 const NOT_ARRAYS: &str = ".png, .tif or .tiff, because arrays and NIfTI files hold grey pictures";
@@ -44,6 +43,27 @@ pub struct TypedPicture {
     pub metadata: Metadata,
 }
 
+impl TypedPicture {
+    /// Returns a picture without alpha and metadata.
+    pub(crate) const fn new(picture: Picture, samples: SampleType) -> Self {
+        Self {
+            picture,
+            alpha: None,
+            samples,
+            metadata: Metadata::None,
+        }
+    }
+}
+
+impl From<Depth> for SampleType {
+    fn from(depth: Depth) -> Self {
+        match depth {
+            Depth::Eight => Self::Eight,
+            Depth::Sixteen => Self::Sixteen,
+        }
+    }
+}
+
 impl SampleType {
     /// Returns the largest integer, which is white; `None` for types that do not determine it.
     #[must_use]
@@ -58,8 +78,7 @@ impl SampleType {
     /// Returns the type of a result in a file named `output`, if its input has this type.
     pub(crate) fn for_output(self, depth: Option<Depth>, output: &Path) -> Self {
         match (depth, self) {
-            (Some(Depth::Eight), _) => Self::Eight,
-            (Some(Depth::Sixteen), _) => Self::Sixteen,
+            (Some(depth), _) => depth.into(),
             (None, Self::Eight | Self::Sixteen) => self,
             (None, _) if has_extension(output, "png") => Self::Sixteen,
             (None, _) => self,
@@ -75,6 +94,60 @@ impl SampleType {
             Self::Double | Self::OtherInteger => 8,
         }
     }
+}
+
+/// Encodes a PNG file: grey if there is one plane, RGB if there are three. Values are clamped to
+/// `[0, 1]` and rounded to the nearest level; NaN becomes black.
+///
+/// # Panics
+/// When the planes are not one or three of `width * height` values, or PNG cannot have the size: 1
+/// to 2^31 - 1.
+#[must_use]
+pub fn encode_png(width: usize, height: usize, planes: &[&[f64]], depth: Depth) -> Vec<u8> {
+    let picture = Picture::new(width, height, owned(planes));
+    png(&TypedPicture::new(picture, depth.into()))
+}
+
+fn owned(planes: &[&[f64]]) -> Vec<Vec<f64>> {
+    planes.iter().map(|plane| plane.to_vec()).collect()
+}
+
+/// Writes a picture as [`write_pages`] writes several.
+///
+/// # Errors
+/// As [`write_typed`].
+///
+/// # Panics
+/// As [`write_typed`].
+pub fn write(
+    path: &Path,
+    width: usize,
+    height: usize,
+    planes: &[&[f64]],
+    depth: Depth,
+) -> Result<(), FileError> {
+    write_pages(path, &[Picture::new(width, height, owned(planes))], depth)
+}
+
+/// Writes pictures as [`write_typed`] does: with this many bits per sample to a PNG file, with 16
+/// bits if they are in colour, and otherwise as numbers of single precision.
+///
+/// # Errors
+/// As [`write_typed`].
+///
+/// # Panics
+/// As [`write_typed`].
+pub fn write_pages(path: &Path, pages: &[Picture], depth: Depth) -> Result<(), FileError> {
+    let is_png = has_extension(path, "png");
+    let typed = |page: &Picture| {
+        let samples = match page.channels.len() {
+            _ if is_png => depth.into(),
+            1 => SampleType::Single,
+            _ => SampleType::Sixteen,
+        };
+        TypedPicture::new(page.clone(), samples)
+    };
+    write_typed(path, &pages.iter().map(typed).collect::<Vec<_>>())
 }
 
 /// Writes pictures with their types of samples and alpha channels, whole or not at all. The
@@ -104,18 +177,19 @@ pub fn write_typed(path: &Path, pages: &[TypedPicture]) -> Result<(), FileError>
     for page in pages {
         check_finite(path, page)?;
     }
-    let is_tiff = has_extension(path, "tif") || has_extension(path, "tiff");
     let bytes = match pages {
         _ if arrays::is_name(path) => {
             let values = pages.iter().flat_map(|page| &page.picture.channels[0]);
-            let samples = samples_of(&pages[0], values.copied());
+            let samples = samples_of(pages[0].samples, values.copied());
             let size = [pages[0].picture.height, pages[0].picture.width];
             return arrays::write(path, pages.len(), size, &samples, &pages[0].metadata);
         }
         _ if nifti::is_name(path) => nifti::encode(path, pages)?,
-        _ if is_tiff => encode_tiff(pages.iter().map(num_bytes).sum(), pages.iter().map(raster))
-            .map_err(|error| FileError::Write(path.into(), io::Error::other(error)))?,
-        _ => encode_png(&pages[0]),
+        _ if is_tiff(path) => {
+            encode_tiff(pages.iter().map(num_bytes).sum(), pages.iter().map(raster))
+                .map_err(|error| FileError::Write(path.into(), io::Error::other(error)))?
+        }
+        _ => png(&pages[0]),
     };
     file::write(path, &bytes)
 }
@@ -129,7 +203,7 @@ pub(crate) fn check_output(path: &Path, pages: &[TypedPicture]) -> Result<(), Fi
     match has_extension(path, "png") {
         true if pages.len() == 1 => Ok(()),
         true => Err(FileError::OnePage(path.into(), pages.len())),
-        false if has_extension(path, "tif") || has_extension(path, "tiff") => Ok(()),
+        false if is_tiff(path) => Ok(()),
         false => Err(FileError::Extension(path.into(), EXTENSIONS)),
     }
 }
@@ -185,40 +259,24 @@ fn interleaved(page: &TypedPicture) -> impl Iterator<Item = f64> {
     (0..len * per_pixel).map(move |index| planes[index % per_pixel][index / per_pixel])
 }
 
-fn encode_png(page: &TypedPicture) -> Vec<u8> {
-    use ExtendedColorType as E;
-    let [width, height] = check(
-        page.picture.width,
-        page.picture.height,
-        &page.picture.planes(),
-    );
-    let is_eight = page.samples == SampleType::Eight;
-    let colour = match (page.picture.channels.len(), &page.alpha, is_eight) {
-        (1, None, true) => E::L8,
-        (1, None, false) => E::L16,
-        (1, Some(_), true) => E::La8,
-        (1, Some(_), false) => E::La16,
-        (_, None, true) => E::Rgb8,
-        (_, None, false) => E::Rgb16,
-        (_, Some(_), true) => E::Rgba8,
-        (_, Some(_), false) => E::Rgba16,
+/// Encodes a PNG file, with 16 bits per sample unless the picture has 8.
+fn png(page: &TypedPicture) -> Vec<u8> {
+    let samples = match page.samples {
+        SampleType::Eight => SampleType::Eight,
+        _ => SampleType::Sixteen,
     };
-    let samples: Vec<u8> = match is_eight {
-        true => interleaved(page).map(eight_bits).collect(),
-        false => interleaved(page)
-            .flat_map(|value| sixteen_bits(value).to_ne_bytes())
-            .collect(),
+    let raster = Raster {
+        size: check(&page.picture),
+        per_pixel: page.picture.channels.len() + usize::from(page.alpha.is_some()),
+        samples: samples_of(samples, interleaved(page)),
+        metadata: &page.metadata,
     };
-    let mut bytes = Vec::new();
-    PngEncoder::new(&mut bytes)
-        .write_image(&samples, width, height, colour)
-        .expect("a picture of checked size, written to memory");
-    bytes
+    samples::encode_png(&raster).expect("a picture of checked size, written to memory")
 }
 
 /// Returns the samples in their type, pixel by pixel.
-fn samples_of(page: &TypedPicture, values: impl Iterator<Item = f64>) -> Samples {
-    match page.samples {
+fn samples_of(samples: SampleType, values: impl Iterator<Item = f64>) -> Samples {
+    match samples {
         SampleType::Eight => Samples::Eight(values.map(eight_bits).collect()),
         SampleType::Sixteen => Samples::Sixteen(values.map(sixteen_bits).collect()),
         SampleType::Single => Samples::Single(values.map(single).collect()),
@@ -230,16 +288,16 @@ fn samples_of(page: &TypedPicture, values: impl Iterator<Item = f64>) -> Samples
 /// because TIFF decoders, ours included, rarely read grey pictures with alpha.
 fn raster(page: &TypedPicture) -> Raster<'_> {
     let picture = &page.picture;
-    let size = check(picture.width, picture.height, &picture.planes());
+    let size = check(picture);
     let (per_pixel, samples) = match (&picture.channels[..], &page.alpha) {
         ([grey], Some(alpha)) => {
             let pixels = grey.iter().zip(alpha);
             let values = pixels.flat_map(|(grey, alpha)| [*grey, *grey, *grey, *alpha]);
-            (4, samples_of(page, values))
+            (4, samples_of(page.samples, values))
         }
         (channels, alpha) => {
             let per_pixel = channels.len() + usize::from(alpha.is_some());
-            (per_pixel, samples_of(page, interleaved(page)))
+            (per_pixel, samples_of(page.samples, interleaved(page)))
         }
     };
     Raster {
@@ -257,4 +315,44 @@ fn num_bytes(page: &TypedPicture) -> usize {
         (channels, None) => channels,
     };
     page.picture.width * page.picture.height * per_pixel * page.samples.size()
+}
+
+/// Returns width and height, after the checks of [`encode_png`].
+fn check(picture: &Picture) -> [u32; 2] {
+    let Picture {
+        width,
+        height,
+        channels,
+    } = picture;
+    assert!(matches!(channels.len(), 1 | 3), "one plane or three");
+    let len = width.checked_mul(*height);
+    let fits = channels.iter().all(|plane| Some(plane.len()) == len);
+    assert!(fits, "planes of width * height values");
+    [*width, *height].map(|extent| match i32::try_from(extent) {
+        Ok(extent @ 1..) => extent.unsigned_abs(),
+        _ => panic!("{extent} pixels in a row or column: a file can have 1 to 2^31 - 1"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "one plane or three")]
+    fn two_planes_are_a_mistake() {
+        let _ = encode_png(1, 1, &[&[0.0], &[0.0]], Depth::Eight);
+    }
+
+    #[test]
+    #[should_panic(expected = "0 pixels in a row or column")]
+    fn an_empty_picture_is_a_mistake() {
+        let _ = encode_png(0, 1, &[&[]], Depth::Eight);
+    }
+
+    #[test]
+    #[should_panic(expected = "width * height")]
+    fn a_short_plane_is_a_mistake() {
+        let _ = encode_png(2, 1, &[&[0.0]], Depth::Eight);
+    }
 }

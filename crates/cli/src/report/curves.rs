@@ -69,14 +69,9 @@ fn all(learned: &Learned) -> Vec<Curve> {
     curves
 }
 
-/// Converts a number to a coordinate.
-const fn count(number: u64) -> f64 {
-    number as f64
-}
-
 /// Returns the numbers of evaluations, counted from one.
 fn numbers() -> impl Iterator<Item = f64> {
-    (1..).map(count)
+    (1..).map(|number: u64| number as f64)
 }
 
 /// Returns the total number of gradients after each evaluation.
@@ -84,7 +79,7 @@ fn spent(learned: &Learned) -> Vec<f64> {
     let mut total = 0_u64;
     let all = learned.evaluations.iter().map(|evaluation| {
         total = total.saturating_add(evaluation.work);
-        count(total)
+        total as f64
     });
     all.collect()
 }
@@ -94,7 +89,7 @@ fn spent(learned: &Learned) -> Vec<f64> {
 fn objective(learned: &Learned) -> Option<Curve> {
     let iterations = &learned.iterations;
     let last = iterations.last()?;
-    let at = |iteration: &Iteration| count(iteration.work);
+    let at = |iteration: &Iteration| iteration.work as f64;
     let line = iterations.iter().map(|i| [at(i), i.objective]).collect();
     // value and interval hold until the next iteration
     let mut band: Vec<[f64; 3]> = Vec::with_capacity(2 * iterations.len());
@@ -200,7 +195,7 @@ fn objective_error(learned: &Learned) -> Option<Curve> {
 /// Returns the norms of the projected gradient, where they are positive and finite.
 fn gradient(learned: &Learned) -> Option<Curve> {
     let line: Vec<[f64; 2]> = (learned.iterations.iter())
-        .map(|i| [count(i.num_evaluations), i.gradient])
+        .map(|i| [i.num_evaluations as f64, i.gradient])
         .filter(|[_, norm]| norm.is_finite() && *norm > 0.0)
         .collect();
     line.first()?;
@@ -217,7 +212,7 @@ fn gradient(learned: &Learned) -> Option<Curve> {
 fn radius(learned: &Learned) -> Option<Curve> {
     let of = |value: fn(&Iteration) -> f64| -> Vec<[f64; 2]> {
         let all = learned.iterations.iter();
-        all.map(|i| [count(i.num_evaluations), value(i)]).collect()
+        all.map(|i| [i.num_evaluations as f64, value(i)]).collect()
     };
     learned.iterations.first()?;
     let panel = Panel::new(evaluation_axis(learned), Axis::log("radius"))

@@ -134,11 +134,7 @@ fn figure(image: &ReportImage, levels: Vec<f64>, grey: Grey) -> Markup {
     let (height, width) = image.grid.rows_and_cols();
     let picture = match image.grid.field() {
         Field::Colour => Picture::of_interleaved(width, height, &levels),
-        Field::Real | Field::Complex => Picture {
-            width,
-            height,
-            channels: vec![levels],
-        },
+        Field::Real | Field::Complex => Picture::new(width, height, vec![levels]),
     };
     let picture = picture.crop_centre(MAX_SIDE);
     let (width, height) = (picture.width, picture.height);

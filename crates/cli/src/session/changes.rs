@@ -15,7 +15,7 @@ use crate::store::{SavedRun, Store, checksum};
 /// # Errors
 /// When the run has evaluated that many points already, its files are damaged, or the settings
 /// cannot be written.
-pub fn set_max_points(
+pub(super) fn set_max_points(
     store: &mut Store,
     saved: Option<&SavedRun>,
     max_points: u64,

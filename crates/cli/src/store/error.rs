@@ -7,46 +7,34 @@ use thiserror::Error;
 
 use crate::file::advice;
 
-/// The reason that a run directory cannot be used.
+/// The reason that a run directory cannot be used. A field without a name is the directory.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The directory holds a run already.
     #[error(
         "{} already holds a run: choose another --out, or continue it with `bilevel resume {}`",
-        dir.display(), dir.display()
+        .0.display(), .0.display()
     )]
-    Exists {
-        /// The directory of the run.
-        dir: PathBuf,
-    },
+    Exists(PathBuf),
     /// The directory holds other files.
     #[error(
         "the directory {} is not empty: choose another --out, or empty it first",
-        dir.display()
+        .0.display()
     )]
-    NotEmpty {
-        /// The directory.
-        dir: PathBuf,
-    },
+    NotEmpty(PathBuf),
     /// The directory holds no run.
     #[error(
         "{} is not the directory of a run: check the path, or start a run with `bilevel learn`",
-        dir.display()
+        .0.display()
     )]
-    NotARun {
-        /// The directory, which may not exist.
-        dir: PathBuf,
-    },
+    NotARun(PathBuf),
     /// Another process holds the lock.
     #[error(
         "another process is working on the run in {}: wait until it ends, or stop it",
-        dir.display()
+        .0.display()
     )]
-    Busy {
-        /// The directory of the run.
-        dir: PathBuf,
-    },
+    Busy(PathBuf),
     /// A file is missing, or its content has changed.
     #[error(
         "the run is damaged, because {} cannot be used ({problem}): restore it from a backup, or \

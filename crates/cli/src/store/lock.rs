@@ -14,9 +14,7 @@ pub(super) fn lock(disk: &Disk, files: &RunFiles) -> Result<File, StoreError> {
         .map_err(cannot("write", &files.lock))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Busy {
-            dir: files.dir.clone(),
-        }),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Busy(files.dir.clone())),
         Err(TryLockError::Error(source)) => Err(cannot("lock", &files.lock)(source)),
     }
 }
@@ -26,7 +24,7 @@ pub(super) fn lock(disk: &Disk, files: &RunFiles) -> Result<File, StoreError> {
 pub(super) fn require_free(files: &RunFiles, start: &[u8]) -> Result<(), StoreError> {
     let dir = files.dir.clone();
     if files.is_run() {
-        return Err(StoreError::Exists { dir });
+        return Err(StoreError::Exists(dir));
     }
     let is_start = || fs::read(&files.engine).is_ok_and(|bytes| bytes == start);
     let mut is_free = names(&files.states)?.is_empty();
@@ -41,6 +39,6 @@ pub(super) fn require_free(files: &RunFiles, start: &[u8]) -> Result<(), StoreEr
     if is_free {
         Ok(())
     } else {
-        Err(StoreError::NotEmpty { dir })
+        Err(StoreError::NotEmpty(dir))
     }
 }

@@ -47,7 +47,7 @@ impl RunFiles {
     pub(super) fn read_settings(&self) -> Result<String, StoreError> {
         if !self.is_run() {
             let dir = self.dir.clone();
-            return Err(StoreError::NotARun { dir });
+            return Err(StoreError::NotARun(dir));
         }
         fs::read_to_string(&self.settings).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => self.damaged(&self.settings, "it is not UTF-8 text"),

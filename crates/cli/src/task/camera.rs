@@ -36,7 +36,7 @@ pub(crate) fn choose(settings: &mut Settings) -> Result<Option<String>, CliError
         .map(|frames| frames.iter().map(Vec::as_slice).collect())
         .collect();
     let scenes: Vec<&[&[f64]]> = scenes.iter().map(Vec::as_slice).collect();
-    let camera = Anscombe::estimate_from(&scenes).map_err(|source| DataError::Camera { source })?;
+    let camera = Anscombe::estimate_from(&scenes).map_err(DataError::Camera)?;
     let [gain, read] = [camera.gain(), camera.read()].map(|number| significant(number, 3));
     settings.set(&NOISE, camera.to_string());
     Ok(Some(format!(

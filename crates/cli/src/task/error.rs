@@ -8,7 +8,8 @@ use imaging::noise::NoiseError;
 use imaging::phantom::PhantomError;
 use thiserror::Error;
 
-/// An error of files that are intact, but do not fit together or do not suit the task.
+/// An error of files that are intact, but do not fit together or do not suit the task. A field
+/// without a name is the cause, or the name or path of what the message is about.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -43,18 +44,12 @@ pub enum DataError {
     /// A mask says that no pixel was measured.
     #[error(
         "the mask {} is black everywhere: make it white where pixels were measured",
-        mask.display()
+        .0.display()
     )]
-    EmptyMask {
-        /// The mask.
-        mask: PathBuf,
-    },
+    EmptyMask(PathBuf),
     /// The name of a kernel cannot be read.
-    #[error("{source}")]
-    KernelName {
-        /// The reason.
-        source: imaging::KernelNameError,
-    },
+    #[error("{0}")]
+    KernelName(#[source] imaging::KernelNameError),
     /// The noise of a picture is not known.
     #[error(
         "the noise of {name} cannot be estimated ({reason}): give it with --noise, or use \
@@ -74,27 +69,18 @@ pub enum DataError {
     )]
     NoFrames,
     /// The noise of a camera cannot be estimated.
-    #[error("{source}; or give gain and read noise, such as --noise poisson:0.03,0.01")]
-    Camera {
-        /// The reason.
-        source: NoiseError,
-    },
+    #[error("{0}; or give gain and read noise, such as --noise poisson:0.03,0.01")]
+    Camera(#[source] NoiseError),
     /// A kernel is complex.
-    #[error("the kernel {} is complex: save its real part", path.display())]
-    ComplexKernel {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("the kernel {} is complex: save its real part", .0.display())]
+    ComplexKernel(PathBuf),
     /// Frequencies are real.
     #[error(
         "{} is real, but frequencies are complex: save the unitary Fourier transform of each \
          signal, frequency zero first",
-        path.display()
+        .0.display()
     )]
-    RealFrequencies {
-        /// The file.
-        path: PathBuf,
-    },
+    RealFrequencies(PathBuf),
     /// The numbers of measurements and signals differ.
     #[error(
         "{} has {}, but {} has {other_num}: give one row for each signal",
@@ -127,32 +113,23 @@ pub enum DataError {
     },
     /// A grey picture among pictures in colour.
     #[error(
-        "{name} is grey, but --colour opponent learns from pictures in colour only: leave the grey \
+        "{0} is grey, but --colour opponent learns from pictures in colour only: leave the grey \
          pictures out, or use --colour grey"
     )]
-    Grey {
-        /// The name of the picture.
-        name: String,
-    },
+    Grey(String),
     /// A grey picture for parameters of pictures in colour.
     #[error(
-        "{name} is grey, but the run has learned from pictures in colour, whose parameters do not \
+        "{0} is grey, but the run has learned from pictures in colour, whose parameters do not \
          fit: learn with --colour grey for it"
     )]
-    GreyInput {
-        /// The name of the picture.
-        name: String,
-    },
+    GreyInput(String),
     /// Pixels are missing, but the model needs all of them.
     #[error(
-        "{name} has pixels that are NaN, that is, were not measured, but a filter bank for \
+        "{0} has pixels that are NaN, that is, were not measured, but a filter bank for \
          denoising needs all pixels: use total variation, which fills them (leave --filters and \
          --model out), or learn with `bilevel learn inpaint --model filters --mask MASK`"
     )]
-    Missing {
-        /// The name of the picture.
-        name: String,
-    },
+    Missing(String),
     /// The reconstruction problem of an image cannot be built.
     #[error("{name} cannot be used")]
     Model {

@@ -36,7 +36,7 @@ impl LoadedFamily {
         let values = page.channels.iter().flatten().copied();
         let warning = missing_warning(name, values);
         if warning.is_some() && !self.family.takes_missing() {
-            return Err(DataError::Missing { name: name.into() });
+            return Err(DataError::Missing(name.into()));
         }
         Ok(warning)
     }
@@ -136,13 +136,13 @@ fn build(config: &Config, input: FamilyInput, name: &str) -> Result<LoadedFamily
 fn read_kernel(config: &Config, path: &Path) -> Result<(Kernel, Vec<String>), CliError> {
     let name = path.display().to_string();
     if KernelShape::is_name(&name) {
-        let kernel = Kernel::named(&name).map_err(|source| DataError::KernelName { source })?;
+        let kernel = Kernel::named(&name).map_err(DataError::KernelName)?;
         return Ok((kernel, Vec::new()));
     }
     let shape = path.file_name().map(|name| name.to_string_lossy());
     if let Some(shape) = shape.filter(|shape| shape.contains(':') && !path.exists()) {
         // more likely a shape with a wrong name than a file
-        Kernel::named(&shape).map_err(|source| DataError::KernelName { source })?;
+        Kernel::named(&shape).map_err(DataError::KernelName)?;
     }
     let (values, grid) = if path.extension().is_none_or(|end| end == "npy") {
         read_kernel_array(path)?
@@ -182,10 +182,7 @@ fn read_kernel_array(path: &Path) -> Result<(Vec<f64>, Grid), CliError> {
     };
     match array.values {
         ArrayValues::Real(values) => Ok((values, grid)),
-        ArrayValues::Complex(_) => {
-            let path = path.into();
-            Err(CliError::Data(DataError::ComplexKernel { path }))
-        }
+        ArrayValues::Complex(_) => Err(DataError::ComplexKernel(path.into()).into()),
     }
 }
 
@@ -197,8 +194,7 @@ fn read_mask(path: &Path) -> Result<Mask, CliError> {
         .map(|value| *value >= 0.5)
         .collect();
     if !measured.contains(&true) {
-        let mask = path.into();
-        return Err(CliError::Data(DataError::EmptyMask { mask }));
+        return Err(DataError::EmptyMask(path.into()).into());
     }
     let name = path.display().to_string();
     let refuse = |source: ModelError| DataError::Model {

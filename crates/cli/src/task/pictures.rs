@@ -130,11 +130,10 @@ fn built_in(config: &Config, family: &Family) -> Result<Vec<Image>, DataError> {
                 let values = phantom::dead_leaves_in_colour(height, width, seed, index)?;
                 Picture::of_interleaved(width, height, &values)
             }
-            _ => Picture {
-                width,
-                height,
-                channels: vec![phantom::dead_leaves(height, width, seed, index)?],
-            },
+            _ => {
+                let leaves = phantom::dead_leaves(height, width, seed, index)?;
+                Picture::new(width, height, vec![leaves])
+            }
         };
         Ok(Image {
             name: format!("built-in {}", index + 1),
@@ -155,13 +154,10 @@ fn built_in_volume(config: &Config, seed: Seed, index: usize) -> Result<Image, D
     let slices = (size / 4).max(1);
     let volume = phantom::dead_leaves_volume([slices, size, size], seed, index)?;
     let slice = |values: &[f64]| {
-        let channels = vec![values.to_vec()];
-        let picture = Picture {
-            width: size,
-            height: size,
-            channels,
-        };
-        cropped(picture, config.data.crop)
+        cropped(
+            Picture::new(size, size, vec![values.to_vec()]),
+            config.data.crop,
+        )
     };
     let name = format!("built-in {}", index + 1);
     let truth = volume.chunks_exact(size * size).map(slice).collect();
@@ -200,10 +196,7 @@ fn read(
         let num_pages = pages.len();
         for (index, (truth, noisy)) in pages.into_iter().enumerate() {
             let name = Path::new(path.file_name().unwrap_or(path.as_os_str()));
-            let name = match num_pages {
-                1 => name.to_path_buf(),
-                _ => picture::page_name(name, index),
-            };
+            let name = picture::page_name(name, index, num_pages);
             images.push(Image {
                 name: name.to_string_lossy().into_owned(),
                 axes,
@@ -293,15 +286,8 @@ fn blurred_by_camera(
         data.push(blurred);
     }
     let [height, width] = size;
-    let [truth, data] = [truth, data].map(|channels| {
-        let picture = Picture {
-            width,
-            height,
-            channels,
-        };
-        cropped(picture, crop)
-    });
-    Ok((truth, data))
+    let picture = |channels| cropped(Picture::new(width, height, channels), crop);
+    Ok((picture(truth), picture(data)))
 }
 
 /// Adds the pairs of an image: one for each channel, or one with all channels. Those of a camera
@@ -333,7 +319,7 @@ fn add(
     let num_channels = truth.channels.len();
     let is_whole = config.data.colour == Some(Colour::Opponent);
     if is_whole && (num_channels, axes) != (MAX_CHANNELS, Axes::Picture) {
-        return Err(DataError::Grey { name });
+        return Err(DataError::Grey(name));
     }
     let mut whole = Vec::new();
     for (channel, truth) in truth.channels.into_iter().enumerate() {
@@ -358,7 +344,7 @@ fn add(
         };
         let pair = Pair { grid, truth, data };
         if !family.takes_missing() && pair.data.iter().any(|value| value.is_nan()) {
-            return Err(DataError::Missing { name });
+            return Err(DataError::Missing(name));
         }
         let pair = match config.data.camera() {
             Some(camera) => pair.for_camera(camera),

@@ -122,9 +122,7 @@ fn read(path: &Path, noisy: Option<&Path>) -> Result<Vec<Signal>, CliError> {
 pub(crate) fn read_frequencies(path: &Path) -> Result<Vec<Vec<f64>>, CliError> {
     match array::signals(path)? {
         Signals::Complex(rows) => Ok(rows),
-        Signals::Real(_) => Err(CliError::Data(DataError::RealFrequencies {
-            path: path.into(),
-        })),
+        Signals::Real(_) => Err(CliError::Data(DataError::RealFrequencies(path.into()))),
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::env;
 use std::path::Path;
+use std::slice;
 
 use bilevel::{
     Choice, FilterChoices, FilterDeblurring, FilterSet, LowerLevel, TvChoices, TvDenoising,
@@ -42,8 +43,7 @@ fn check(name: &str, pictures: [&[&[f64]]; 3]) {
     };
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/golden/{name}.png"));
     if env::var_os("BILEVEL_WRITE_GOLDEN").is_some() {
-        let (width, height) = (found.width, found.height);
-        picture::write(&path, width, height, &found.planes(), Depth::Eight).expect("it is stored");
+        picture::write_pages(&path, slice::from_ref(&found), Depth::Eight).expect("it is stored");
     }
     let stored = picture::read(&path, Colour::Channels).expect("a stored picture");
     assert_eq!(
@@ -92,12 +92,16 @@ fn the_shipped_denoiser() {
     grey("denoised", [&truth, &data, &made.x]);
 }
 
+fn planes(picture: &Picture) -> Vec<&[f64]> {
+    picture.channels.iter().map(Vec::as_slice).collect()
+}
+
 #[test]
 fn the_shipped_denoiser_in_colour() {
     let truth = phantom::dead_leaves_in_colour(SIDE, SIDE, SEED, 0).expect("a size");
     let data = noisy(&truth, SIGMA);
     let [truth, data] = [truth, data].map(|x| Picture::of_interleaved(SIDE, SIDE, &x));
-    let (truth, data) = (truth.planes(), data.planes());
+    let [truth, data] = [&truth, &data].map(planes);
     let channels = [data[0], data[1], data[2]];
     let made = denoise_colour(Grid::image(SIDE, SIDE), channels, SIGMA, None).expect("valid");
     let made: Vec<&[f64]> = made.channels.iter().map(Vec::as_slice).collect();

@@ -1,4 +1,4 @@
-//! Files of all kinds, intact and damaged, through the public functions.
+//! Files of all kinds and directories of runs, intact and damaged, through the public functions.
 
 mod arrays;
 mod folders;
@@ -7,5 +7,6 @@ mod hdf5;
 mod pictures;
 mod scratch;
 mod stacks;
+mod store;
 mod typed;
 mod volumes;

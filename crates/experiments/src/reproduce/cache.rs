@@ -46,7 +46,7 @@ impl RunCache {
         let path = self.path(id, key);
         let read = || -> Result<RunRecord> {
             let text = String::from_utf8(fs::read(&path)?).context("the file is not text")?;
-            let (record, found) = RunRecord::from_lines(&text)?;
+            let (record, found) = RunRecord::from_json(&text)?;
             ensure!(
                 found == key && record.id == *id,
                 "the file belongs to another run"
@@ -65,13 +65,13 @@ impl RunCache {
     /// # Errors
     /// When the file cannot be written.
     pub fn store(&self, record: &RunRecord, key: &str) -> Result<()> {
-        file::write(&self.path(&record.id, key), record.to_lines(key).as_bytes())
+        file::write(&self.path(&record.id, key), record.to_json(key).as_bytes())
     }
 
     /// Returns the path of a run. Runs of different settings, data and code have different paths.
     fn path(&self, id: &RunId, key: &str) -> PathBuf {
         let short = key.get(..12).unwrap_or(key);
-        self.directory.join(format!("{id}.{short}.jsonl"))
+        self.directory.join(format!("{id}.{short}.json"))
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ::page::number::significant;
+use ::page::number::{duration, significant};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
@@ -17,7 +17,7 @@ use super::data::DataSource;
 use super::figures::{self, Drawn, FIGURES, bounds};
 use super::page;
 use super::plan::{self, PlannedRun};
-use super::progress::{PlanProgress, duration};
+use super::progress::PlanProgress;
 use super::record::RunId;
 use super::results::{ReproductionSize, Results};
 use super::run::run as make;

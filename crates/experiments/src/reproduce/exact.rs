@@ -32,9 +32,7 @@ pub(super) fn exact<M: LowerLevel>(
     theta: &[f64],
     f: f64,
 ) -> Result<ExactObjective> {
-    let values: Vec<f64> = (Parameter::of_entries(&model.parameters()).zip(theta))
-        .map(|(parameter, theta)| parameter.value(*theta))
-        .collect();
+    let values = Parameter::values_of(&model.parameters(), theta);
     let count = pairs.len() as f64;
     // An error epsilon of each image changes the objective by about 2 sqrt(n f) epsilon.
     let epsilon = 0.4 * SHARE * (f / count).sqrt();

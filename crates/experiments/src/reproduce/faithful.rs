@@ -131,9 +131,7 @@ impl<M: LowerLevel> FaithfulOracle<M> {
             (Start::Refine(own), ResumeFrom::Own) => Arc::clone(own),
             _ => Arc::clone(&self.last),
         };
-        let values: Vec<f64> = (Parameter::of_entries(&self.parameters).zip(job.theta()))
-            .map(|(parameter, theta)| parameter.value(*theta))
-            .collect();
+        let values = Parameter::values_of(&self.parameters, job.theta());
         let parts: Result<Vec<ImageReconstruction>, String> =
             (self.pairs.par_iter().zip(&starts[..]))
                 .with_max_len(1)

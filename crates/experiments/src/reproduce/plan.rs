@@ -135,9 +135,7 @@ fn measure(setting: &Setting, two_gradients: bool, source: &DataSource) -> Resul
 fn time<M: LowerLevel>(model: &M, pair: &bilevel::Pair, method: Method) -> Result<f64> {
     let parameters = model.parameters();
     let starts = Parameter::starts_of(&parameters);
-    let values: Vec<f64> = (Parameter::of_entries(&parameters).zip(starts))
-        .map(|(parameter, start)| parameter.value(start))
-        .collect();
+    let values = Parameter::values_of(&parameters, &starts);
     let refuse = |error| anyhow::anyhow!("{error}");
     let data = model.prepare(pair.grid, &pair.data).map_err(refuse)?;
     let objective = model.objective(&values, &data).map_err(refuse)?;

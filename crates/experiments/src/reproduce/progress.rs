@@ -2,8 +2,9 @@
 
 use std::fmt::Display;
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use ::page::number::duration;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -74,39 +75,5 @@ impl PlanProgress {
 
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
-    }
-}
-
-/// Writes a duration for readers: "9.2 s", "3 min", "2.5 h".
-pub(super) fn duration(seconds: f64) -> String {
-    let whole = Duration::try_from_secs_f64(seconds.round()).unwrap_or_default();
-    match whole.as_secs() {
-        0..=9 => format!("{seconds:.1} s"),
-        seconds @ 10..=99 => format!("{seconds} s"),
-        seconds @ 100..=5999 => format!("{} min", (seconds + 30) / 60),
-        seconds => format!(
-            "{:.1} h",
-            Duration::from_secs(seconds).as_secs_f64() / 3600.0
-        ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::duration;
-
-    #[test]
-    fn durations_are_short() {
-        let cases = [
-            (0.04, "0.0 s"),
-            (9.2, "9.2 s"),
-            (59.6, "60 s"),
-            (150.0, "3 min"),
-            (9000.0, "2.5 h"),
-        ];
-        for (seconds, text) in cases {
-            assert_eq!(duration(seconds), text);
-        }
-        assert_eq!(duration(f64::NAN), "NaN s");
     }
 }

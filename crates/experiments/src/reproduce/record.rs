@@ -1,10 +1,9 @@
-//! The record of a run: all evaluations, all iterations, and the outcome. Each run has one file of
-//! JSON lines.
+//! The record of a run: all evaluations, all iterations, and the outcome. Each run has one file.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -141,7 +140,7 @@ impl fmt::Display for RunId {
 }
 
 /// A finished run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// The identity of the run.
     pub id: RunId,
@@ -246,21 +245,14 @@ impl RunRecord {
     }
 }
 
-/// A line of a record's file.
+/// The file of a record.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RecordLine {
-    Run {
-        id: RunId,
-        /// A hash of settings, data and code.
-        key: String,
-        names: Vec<String>,
-    },
-    Evaluation(Evaluation),
-    Iterate(Iterate),
-    Outcome(RunOutcome),
-    /// The checksum of all lines before this one.
-    End(String),
+struct RecordFile {
+    /// A hash of settings, data and code.
+    key: String,
+    /// The checksum of the record as JSON.
+    checksum: String,
+    record: RunRecord,
 }
 
 impl RunRecord {
@@ -269,69 +261,30 @@ impl RunRecord {
     /// # Panics
     /// Never: records can be written as JSON.
     #[must_use]
-    pub fn to_lines(&self, key: &str) -> String {
-        let json = |line: &RecordLine| serde_json::to_string(line).expect("a line is JSON") + "\n";
-        let header = RecordLine::Run {
-            id: self.id.clone(),
+    pub fn to_json(&self, key: &str) -> String {
+        let file = RecordFile {
             key: key.to_owned(),
-            names: self.names.clone(),
+            checksum: self.checksum(),
+            record: self.clone(),
         };
-        let evaluations = self.evaluations.iter().cloned().map(RecordLine::Evaluation);
-        let iterates = self.iterates.iter().cloned().map(RecordLine::Iterate);
-        let outcome = RecordLine::Outcome(self.outcome.clone());
-        let mut text = String::new();
-        for line in [header]
-            .into_iter()
-            .chain(evaluations)
-            .chain(iterates)
-            .chain([outcome])
-        {
-            text.push_str(&json(&line));
-        }
-        let end = json(&RecordLine::End(checksum(text.as_bytes())));
-        text + &end
+        serde_json::to_string(&file).expect("a record is JSON") + "\n"
     }
 
     /// Returns the record in a file, and its key.
     ///
     /// # Errors
-    /// When the text was not written by [`to_lines`](Self::to_lines), or was changed.
-    pub fn from_lines(text: &str) -> Result<(Self, String)> {
-        let mut lines = text.lines().enumerate().map(|(number, line)| {
-            let parsed = serde_json::from_str(line);
-            parsed.with_context(|| format!("line {} does not belong to a record", number + 1))
-        });
-        let Some(RecordLine::Run { id, key, names }) = lines.next().transpose()? else {
-            bail!("the first line is not the header of a record");
-        };
-        let (mut evaluations, mut iterates) = (Vec::new(), Vec::new());
-        let outcome = loop {
-            match lines.next().transpose()? {
-                Some(RecordLine::Evaluation(evaluation)) => evaluations.push(evaluation),
-                Some(RecordLine::Iterate(iterate)) => iterates.push(iterate),
-                Some(RecordLine::Outcome(outcome)) => break outcome,
-                _ => bail!("the record is incomplete: it has no outcome"),
-            }
-        };
-        let Some(RecordLine::End(expected)) = lines.next().transpose()? else {
-            bail!("the record is incomplete: it has no checksum");
-        };
-        let body = text
-            .trim_end()
-            .rsplit_once('\n')
-            .map_or(0, |(body, _)| body.len() + 1);
+    /// When the text was not written by [`to_json`](Self::to_json), or was changed.
+    pub fn from_json(text: &str) -> Result<(Self, String)> {
+        let file: RecordFile = serde_json::from_str(text).context("it is no whole record")?;
         ensure!(
-            checksum(&text.as_bytes()[..body]) == expected && lines.next().is_none(),
+            file.record.checksum() == file.checksum,
             "the checksum differs: the record was changed"
         );
-        let record = Self {
-            id,
-            names,
-            evaluations,
-            iterates,
-            outcome,
-        };
-        Ok((record, key))
+        Ok((file.record, file.key))
+    }
+
+    fn checksum(&self) -> String {
+        checksum(&serde_json::to_vec(self).expect("a record is JSON"))
     }
 }
 

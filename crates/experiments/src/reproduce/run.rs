@@ -144,8 +144,7 @@ impl RunInputs<'_> {
         let names: Vec<String> = (parameters.iter())
             .flat_map(|p| (0..p.num_entries()).map(|index| p.entry_name(index)))
             .collect();
-        let values = Parameter::of_entries(&parameters).zip(&report.theta);
-        let values = values.map(|(parameter, theta)| parameter.value(*theta));
+        let values = Parameter::values_of(&parameters, &report.theta);
         let learned = names.iter().cloned().zip(values);
         let params: BTreeMap<String, f64> = fixed.chain(learned).collect();
         let known = (evaluations.iter().rev())
@@ -192,8 +191,7 @@ fn ending(termination: &Termination) -> String {
 
 fn bounds<M: LowerLevel>(model: &M) -> Result<Problem> {
     let parameters = model.parameters();
-    let bounds = Parameter::of_entries(&parameters).map(|p| (p.lower, p.upper));
-    let (lower, upper): (Vec<f64>, Vec<f64>) = bounds.unzip();
+    let (lower, upper) = Parameter::bounds_of(&parameters);
     Ok(Problem::new(Parameter::starts_of(&parameters)).with_bounds(lower, upper)?)
 }
 

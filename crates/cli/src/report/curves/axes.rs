@@ -4,8 +4,6 @@ use bilevel::Learned;
 use dfo_ls::Iteration;
 use plot::Axis;
 
-use super::count;
-
 /// Ratio of numbers above which an axis is logarithmic.
 const FAR: f64 = 5.0;
 
@@ -27,14 +25,14 @@ pub(super) fn fitting(label: &str, values: impl Iterator<Item = f64>) -> Axis {
 /// Returns the horizontal axis that all curves over evaluations share.
 pub(super) fn evaluation_axis(learned: &Learned) -> Axis {
     let all = u64::try_from(learned.evaluations.len()).unwrap_or(u64::MAX);
-    Axis::linear("evaluation").range(0.0, 1.03 * count(all).max(2.0))
+    Axis::linear("evaluation").range(0.0, 1.03 * (all as f64).max(2.0))
 }
 
 /// Returns the axis of gradients. It begins where the first model was complete, because there is no
 /// curve before.
 pub(super) fn work_axis(iterations: &[Iteration]) -> Axis {
     const LABEL: &str = "gradients";
-    let works = iterations.iter().map(|iteration| count(iteration.work));
+    let works = iterations.iter().map(|iteration| iteration.work as f64);
     match ends(works) {
         Some([low, high]) if low > 0.0 && high > FAR * low => {
             ranged(Axis::log(LABEL), low / 1.15, high * 1.15)

@@ -5,7 +5,7 @@ use bilevel::{Bound, FamilyKind, Learned, LearnedEntry, Map, Parameter};
 use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
 use super::axes::{evaluation_axis, ranged};
-use super::{BLUE, Curve, GREY, ORANGE, count, numbers};
+use super::{BLUE, Curve, GREY, ORANGE, numbers};
 
 /// Largest number of parameters that get panels of their own.
 const MAX_PANELS: usize = 6;
@@ -33,7 +33,7 @@ pub(super) fn all(learned: &Learned) -> Vec<Curve> {
 /// Returns the `theta` of the incumbent after each iteration, with the number of evaluations.
 fn incumbents(learned: &Learned, index: usize) -> Vec<[f64; 2]> {
     (learned.iterations.iter())
-        .filter_map(|i| Some([count(i.num_evaluations), *i.theta.get(index)?]))
+        .filter_map(|i| Some([i.num_evaluations as f64, *i.theta.get(index)?]))
         .collect()
 }
 
@@ -56,7 +56,7 @@ fn alone(learned: &Learned, index: usize, entry: &LearnedEntry<'_>) -> Curve {
         _ => Axis::log(label),
     };
     let y = ranged(y, parameter.value(from), parameter.value(to));
-    let width = count(u64::try_from(tried.len()).unwrap_or(u64::MAX));
+    let width = tried.len() as f64;
     let mut panel = Panel::new(evaluation_axis(learned), y);
     for bound in [parameter.lower, parameter.upper] {
         if from < bound && bound < to {
@@ -136,11 +136,10 @@ fn num_sampled(learned: &Learned) -> Option<Curve> {
         .map(|iteration| {
             let weights = learned.entries().zip(&iteration.theta);
             let num = weights.filter(|(p, theta)| is_sampled(p, **theta)).count();
-            let num = u64::try_from(num).unwrap_or(u64::MAX);
-            [count(iteration.num_evaluations), count(num)]
+            [iteration.num_evaluations as f64, num as f64]
         })
         .collect();
-    let all = count(u64::try_from(learned.entries().count()).unwrap_or(u64::MAX));
+    let all = learned.entries().count() as f64;
     let y = Axis::linear("sampled frequencies").range(0.0, 1.05 * all);
     let panel = Panel::new(evaluation_axis(learned), y).with(Series::steps(line).colour(BLUE));
     Some(Curve::new(panel, "The number of sampled frequencies."))

@@ -1,6 +1,6 @@
 //! Claims that runs of the authors' algorithm repeat the archived runs, evaluation by evaluation.
 
-use super::measure::{count, digits, percent, relative, whole};
+use super::measure::{digits, percent, relative, whole};
 use super::{Claim, Topic, Verdict, authors_data, authors_photographs, full_scale, run};
 use crate::reproduce::archive::{self, ArchivedRun};
 use crate::reproduce::record::{Effort, Mode, RunRecord, Variant};
@@ -189,7 +189,7 @@ impl TraceComparison {
         let mut is_same = true;
         for (found, (iterations, f)) in both {
             let distance = found.lower_iterations.abs_diff(*iterations);
-            let distance = count(distance) / count((*iterations).max(1));
+            let distance = distance as f64 / (*iterations).max(1) as f64;
             let objective = relative(found.f, *f);
             is_same &= distance <= expected.iterations && objective <= expected.objective;
             compared.num_same += usize::from(is_same);
@@ -234,7 +234,7 @@ fn totals(results: &Results, setting: &str, factor: f64) -> Verdict {
         }
         let record = run(results, setting, variant, Mode::Faithful)?;
         let archived = known(setting, variant)?;
-        let ratio = count(record.lower_iterations()) / count(archived.total);
+        let ratio = record.lower_iterations() as f64 / archived.total as f64;
         holds &= (1.0 / factor..=factor).contains(&ratio);
         text.push(format!(
             "{}: {} iterations, archive {}, ratio {}",

@@ -65,11 +65,6 @@ pub(super) fn relative(value: f64, expected: f64) -> f64 {
     ((value - expected) / expected).abs()
 }
 
-/// Converts a count to a floating-point number.
-pub(super) const fn count(n: u64) -> f64 {
-    n as f64
-}
-
 /// Writes a number with this many significant digits, and a comma between thousands.
 pub(super) fn digits(value: f64, digits: usize) -> String {
     number::significant(value, digits).replace('\u{202f}', ",")

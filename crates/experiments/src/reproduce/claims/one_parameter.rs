@@ -337,7 +337,7 @@ fn first_evaluations(results: &Results, start: &str) -> Verdict {
             .map(|evaluation| evaluation.lower_iterations)
             .sum();
         let total = record.lower_iterations();
-        *share = super::measure::count(first) / super::measure::count(total);
+        *share = first as f64 / total as f64;
         text.push(format!(
             "{}: {} of {}, {}",
             variant.name(),
@@ -351,17 +351,17 @@ fn first_evaluations(results: &Results, start: &str) -> Verdict {
 
 fn later_evaluations(results: &Results, start: &str) -> Verdict {
     let setting = results.setting(start).map_err(|error| error.to_string())?;
-    let images = super::measure::count(u64::try_from(setting.data.images).unwrap_or(u64::MAX));
+    let images = setting.data.images as f64;
     let mut holds = true;
     let mut text = Vec::new();
     for (dynamic, low) in both(Effort::Dynamic).into_iter().zip(both(Effort::Low)) {
         let record = run(results, start, dynamic, Mode::Faithful)?;
         let later = record.evaluations.iter().skip(2);
-        let each = later.map(|evaluation| super::measure::count(evaluation.lower_iterations));
+        let each = later.map(|evaluation| evaluation.lower_iterations as f64);
         let [num, sum] = each.fold([0.0, 0.0], |[num, sum], one| [num + 1.0, sum + one]);
         let mean = sum / num / images;
         let fixed = low.iterations(setting).unwrap_or(0);
-        holds &= mean < super::measure::count(fixed);
+        holds &= mean < fixed as f64;
         text.push(format!(
             "{}: {} iterations per image and evaluation, low accuracy {}",
             dynamic.name(),

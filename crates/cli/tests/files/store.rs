@@ -2,30 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::Path;
 
+use crate::scratch::TempDir;
 use bilevel_cli::store::{self, SavedRun, Store, StoreError};
 use proptest::collection::vec;
 use proptest::prelude::*;
-
-/// A directory that is removed before and after a test.
-struct TempDir(PathBuf);
-
-impl TempDir {
-    fn new(name: &str) -> Self {
-        let name = format!("bilevel-run-{name}-{}", std::process::id());
-        let temp = Self(std::env::temp_dir().join(name));
-        let _ = fs::remove_dir_all(&temp.0);
-        temp
-    }
-}
-
-impl Drop for TempDir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A run of two commits with the blobs 1 and 2.
 fn small_run(dir: &Path) -> Result<(), StoreError> {
@@ -42,8 +24,8 @@ fn small_run(dir: &Path) -> Result<(), StoreError> {
 
 #[test]
 fn a_run_comes_back_as_it_was() {
-    let temp = TempDir::new("back");
-    let dir = temp.0.join("some").join("parents");
+    let temp = TempDir::new("run-back");
+    let dir = temp.path().join("some").join("parents");
     small_run(&dir).unwrap();
     let expected = SavedRun {
         history: ["{}", "{\"a\":1}", "", "é"].map(str::to_owned).to_vec(),
@@ -68,38 +50,38 @@ fn a_run_comes_back_as_it_was() {
 
 #[test]
 fn a_run_without_a_commit_has_saved_nothing() {
-    let temp = TempDir::new("nothing");
-    drop(Store::create(&temp.0, "").unwrap());
-    assert_eq!(Store::read(&temp.0).unwrap(), None);
-    let (store, saved) = Store::open(&temp.0).unwrap();
+    let temp = TempDir::new("run-nothing");
+    drop(Store::create(temp.path(), "").unwrap());
+    assert_eq!(Store::read(temp.path()).unwrap(), None);
+    let (store, saved) = Store::open(temp.path()).unwrap();
     assert_eq!((store.settings(), saved), ("", None));
 }
 
 #[test]
 fn only_one_works_on_a_run_and_all_read_it() {
-    let temp = TempDir::new("one");
-    small_run(&temp.0).unwrap();
-    let (store, _) = Store::open(&temp.0).unwrap();
-    let error = Store::open(&temp.0).unwrap_err();
+    let temp = TempDir::new("run-one");
+    small_run(temp.path()).unwrap();
+    let (store, _) = Store::open(temp.path()).unwrap();
+    let error = Store::open(temp.path()).unwrap_err();
     assert!(matches!(error, StoreError::Busy { .. }), "{error}");
-    assert!(Store::read(&temp.0).unwrap().is_some());
-    store::write_text(&temp.0.join("report.html"), "<p>").unwrap();
+    assert!(Store::read(temp.path()).unwrap().is_some());
+    store::write_text(&temp.path().join("report.html"), "<p>").unwrap();
     drop(store);
-    Store::open(&temp.0).unwrap();
+    Store::open(temp.path()).unwrap();
 }
 
 #[test]
 fn a_new_run_needs_an_empty_place() {
-    let temp = TempDir::new("empty");
+    let temp = TempDir::new("run-empty");
     let refusal = |dir: &Path| Store::create(dir, "new").unwrap_err();
-    let run = temp.0.join("run");
+    let run = temp.path().join("run");
     small_run(&run).unwrap();
     let error = refusal(&run);
     assert!(matches!(error, StoreError::Exists { .. }), "{error}");
     assert!(error.to_string().contains("`bilevel resume "), "{error}");
 
     // Settings that the user wrote there are not a run.
-    let own = temp.0.join("own");
+    let own = temp.path().join("own");
     fs::create_dir_all(&own).unwrap();
     fs::write(own.join("bilevel.toml"), "mine").unwrap();
     assert!(matches!(refusal(&own), StoreError::NotEmpty { .. }));
@@ -109,7 +91,7 @@ fn a_new_run_needs_an_empty_place() {
     assert_eq!(fs::read_dir(&own).unwrap().count(), 1);
 
     // A run that has lost its settings is not thrown away.
-    let lost = temp.0.join("lost");
+    let lost = temp.path().join("lost");
     drop(Store::create(&lost, "").unwrap());
     fs::remove_file(lost.join("bilevel.toml")).unwrap();
     Store::create(&lost, "")
@@ -127,7 +109,7 @@ fn a_new_run_needs_an_empty_place() {
             "{error}"
         );
     }
-    let missing = Store::open(&temp.0.join("missing")).unwrap_err();
+    let missing = Store::open(&temp.path().join("missing")).unwrap_err();
     assert!(matches!(missing, StoreError::NotARun { .. }), "{missing}");
 }
 
@@ -141,10 +123,10 @@ const FILES: [&str; 4] = [
 
 #[test]
 fn a_changed_byte_is_found_and_nothing_is_lost() {
-    let temp = TempDir::new("changed");
-    small_run(&temp.0).unwrap();
+    let temp = TempDir::new("run-changed");
+    small_run(temp.path()).unwrap();
     for file in FILES {
-        let path = temp.0.join(file);
+        let path = temp.path().join(file);
         let whole = fs::read(&path).unwrap();
         let mut wrong: Vec<Vec<u8>> = (0..whole.len()).map(|len| whole[..len].to_vec()).collect();
         for at in 0..whole.len() {
@@ -156,7 +138,7 @@ fn a_changed_byte_is_found_and_nothing_is_lost() {
         }
         for bytes in wrong {
             fs::write(&path, bytes).unwrap();
-            let error = match Store::open(&temp.0) {
+            let error = match Store::open(temp.path()) {
                 Ok((store, _)) => store.blob(1).and(store.blob(2)).unwrap_err(),
                 Err(error) => error,
             };
@@ -169,20 +151,20 @@ fn a_changed_byte_is_found_and_nothing_is_lost() {
             assert!(message.contains("restore it from a backup"), "{message}");
         }
         fs::remove_file(&path).unwrap();
-        let error = Store::open(&temp.0).unwrap_err();
+        let error = Store::open(temp.path()).unwrap_err();
         assert!(error.to_string().contains("it is missing"), "{error}");
         fs::write(&path, whole).unwrap();
-        Store::open(&temp.0).unwrap();
+        Store::open(temp.path()).unwrap();
     }
 }
 
 #[test]
 fn a_blob_of_another_number_or_run_is_not_taken() {
-    let temp = TempDir::new("swapped");
-    small_run(&temp.0).unwrap();
-    let states = temp.0.join("states");
+    let temp = TempDir::new("run-swapped");
+    small_run(temp.path()).unwrap();
+    let states = temp.path().join("states");
     fs::copy(states.join("000001.bin"), states.join("000002.bin")).unwrap();
-    let (store, _) = Store::open(&temp.0).unwrap();
+    let (store, _) = Store::open(temp.path()).unwrap();
     assert_eq!(store.blob(1).unwrap(), b"one");
     assert!(matches!(store.blob(2), Err(StoreError::Damaged { .. })));
 }
@@ -190,16 +172,16 @@ fn a_blob_of_another_number_or_run_is_not_taken() {
 #[test]
 #[should_panic(expected = "line break")]
 fn a_line_is_one_line() {
-    let temp = TempDir::new("line");
-    let mut store = Store::create(&temp.0, "").unwrap();
+    let temp = TempDir::new("run-line");
+    let mut store = Store::create(temp.path(), "").unwrap();
     let _ = store.commit(&[], &["a\nb".into()], b"", &[]);
 }
 
 #[test]
 #[should_panic(expected = "blob 3 exists already")]
 fn a_blob_is_written_once() {
-    let temp = TempDir::new("once");
-    let mut store = Store::create(&temp.0, "").unwrap();
+    let temp = TempDir::new("run-once");
+    let mut store = Store::create(temp.path(), "").unwrap();
     store.commit(&[(3, b"a")], &[], b"", &[3]).unwrap();
     let _ = store.commit(&[(3, b"b")], &[], b"", &[3]);
 }
@@ -207,8 +189,8 @@ fn a_blob_is_written_once() {
 #[test]
 #[should_panic(expected = "engine.bin cannot be written")]
 fn own_files_are_not_texts() {
-    let temp = TempDir::new("own");
-    let _ = Store::create(&temp.0, "")
+    let temp = TempDir::new("run-own");
+    let _ = Store::create(temp.path(), "")
         .unwrap()
         .write_text("engine.bin", "");
 }
@@ -234,8 +216,8 @@ proptest! {
 
     #[test]
     fn any_sequence_of_commits_agrees_with_a_model(sequence in vec(random(), 1..8)) {
-        let temp = TempDir::new("model");
-        let mut store = Store::create(&temp.0, "settings").unwrap();
+        let temp = TempDir::new("run-model");
+        let mut store = Store::create(temp.path(), "settings").unwrap();
         let mut history: Vec<String> = Vec::new();
         let mut model: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         for (turn, (blobs, lines, payload, stay, again)) in sequence.into_iter().enumerate() {
@@ -254,53 +236,17 @@ proptest! {
 
             let blobs: Vec<u64> = model.keys().copied().collect();
             let expected = Some(SavedRun { history: history.clone(), payload, blobs });
-            prop_assert_eq!(&Store::read(&temp.0).unwrap(), &expected);
+            prop_assert_eq!(&Store::read(temp.path()).unwrap(), &expected);
             if again {
                 drop(store);
-                let (opened, saved) = Store::open(&temp.0).unwrap();
+                let (opened, saved) = Store::open(temp.path()).unwrap();
                 prop_assert_eq!(saved, expected);
                 store = opened;
             }
             for (number, bytes) in &model {
                 prop_assert_eq!(&store.blob(*number).unwrap(), bytes);
             }
-            prop_assert_eq!(fs::read_dir(temp.0.join("states")).unwrap().count(), model.len());
+            prop_assert_eq!(fs::read_dir(temp.path().join("states")).unwrap().count(), model.len());
         }
     }
-}
-
-#[test]
-#[ignore = "a measurement: cargo test --release --test store -- --ignored --nocapture speed"]
-fn speed() {
-    let temp = TempDir::new("speed");
-    let mut store = Store::create(&temp.0, "").unwrap();
-    let blob: Vec<u8> = (0..39_000_000_u32).map(|i| i.to_le_bytes()[1]).collect();
-    let mut times: [Vec<f64>; 3] = Default::default();
-    for number in 0..30 {
-        let start = Instant::now();
-        let line = [format!("{{\"number\":{number}}}")];
-        store
-            .commit(&[(number, &blob)], &line, &[1; 10_000], &[number])
-            .unwrap();
-        times[0].push(start.elapsed().as_secs_f64());
-        let start = Instant::now();
-        let read = store.blob(number).unwrap();
-        times[1].push(start.elapsed().as_secs_f64());
-        assert!(read == blob);
-        let start = Instant::now();
-        fs::write(temp.0.join("plain"), &blob).unwrap();
-        fs::remove_file(temp.0.join("plain")).unwrap();
-        times[2].push(start.elapsed().as_secs_f64());
-    }
-    let start = Instant::now();
-    store.close().unwrap();
-    let close = start.elapsed().as_secs_f64();
-    let names = ["commit", "blob", "plain write and delete"];
-    for (name, times) in names.iter().zip(&mut times) {
-        times.sort_by(f64::total_cmp);
-        let speed = |at: usize| 39.0 / times[at];
-        let (best, median, worst) = (speed(0), speed(15), speed(29));
-        println!("{name}: median {median:.0} MB/s, best {best:.0}, worst {worst:.0}");
-    }
-    println!("close: {close:.3} s");
 }

@@ -10,7 +10,7 @@ use bilevel_cli::picture::{self, Colour, Depth, Picture};
 use image::{DynamicImage, ImageBuffer, ImageFormat};
 use proptest::prelude::*;
 use tiff::encoder::TiffEncoder;
-use tiff::encoder::colortype::{Gray32, Gray32Float, Gray64Float, RGB32Float};
+use tiff::encoder::colortype::{Gray32, Gray32Float, Gray64Float, RGB32, RGB32Float};
 
 const SIZE: [u32; 2] = [7, 5];
 
@@ -365,6 +365,8 @@ fn floats_that_are_not_finite_are_refused() {
     let picture = picture::read(&path, Colour::Channels).unwrap();
     assert_eq!(picture.channels, [[0.75]]);
     let path = file(&|t| t.write_image::<Gray32>(1, 1, &[7]).unwrap());
+    check_refused(&path, &["integers", "convert it to"]);
+    let path = file(&|t| t.write_image::<RGB32>(1, 1, &[1, 2, 3]).unwrap());
     check_refused(&path, &["integers", "convert it to"]);
 }
 

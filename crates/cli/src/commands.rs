@@ -344,7 +344,7 @@ fn work(
         if gain.is_some_and(|gain| gain.value < 0.0) {
             return Ok(());
         }
-        let is_built_in = config.data.images.is_none();
+        let is_built_in = config.data.source().is_none();
         let mut out = io::stdout().lock();
         let _ = writeln!(out);
         let _ = summary::write_next(&mut out, &program(shared), config.task, &dir, is_built_in);

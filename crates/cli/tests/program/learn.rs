@@ -88,6 +88,7 @@ fn denoise_without_truth() {
     );
     assert!(ended.out.contains("Estimated mean PSNR of "), "{ended:?}");
     assert!(!ended.out.contains("Mean PSNR"), "{ended:?}");
+    assert!(!ended.out.contains("or learn from"), "{ended:?}");
     let page = temp.text("run/report.html");
     for part in [
         "learned without truth",
@@ -98,6 +99,10 @@ fn denoise_without_truth() {
         assert!(page.contains(part), "{part}");
     }
     temp.good("apply run measured/0.npy clean.png");
+    // Only built-in images are known to lie between 0 and 1.
+    temp.array("counts.npy", &[3, 3], vec![40.0; 9]);
+    let applied = temp.good("apply run counts.npy clean.npy");
+    assert!(!applied.err.contains("warning"), "{applied:?}");
     temp.good("resume run --max-points 9");
 
     let known = temp.good(&format!("{blind} --noise 0.2 --out known"));

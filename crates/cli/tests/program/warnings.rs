@@ -81,6 +81,9 @@ fn more_images_than_there_are() {
     let part = "--count is 3, but ";
     let parts = [part, "photos has only 2 images: all of them are used"];
     warned(&temp, "--images photos --count 3", &parts);
+    let blind = "--truth none --noisy photos --noise 0.1";
+    warned(&temp, &format!("{blind} --count 3"), &parts);
+    warned(&temp, blind, &[]);
     warned(&temp, "--images photos --count 2", &[]);
 }
 
@@ -92,6 +95,8 @@ fn a_size_in_a_file_for_images_that_are_not_built_in() {
     temp.file("some.toml", file(17).as_bytes());
     let parts = ["--size (data.size in a settings file) is 17", "--crop"];
     warned(&temp, "--config some.toml", &parts);
+    let blind = "--truth none --noisy photos --noise 0.1";
+    warned(&temp, &format!("{blind} --size 17"), &parts);
     // the default, which printed files have
     temp.file("some.toml", file(128).as_bytes());
     warned(&temp, "--config some.toml", &[]);

@@ -440,7 +440,7 @@ impl Reconstructor {
             error: 0.0,
             reached: true,
             iterations: 0,
-            warnings: self.warnings.clone(),
+            warnings: [&self.warnings[..], picture::stack_warning(input).as_slice()].concat(),
         }
     }
 

@@ -22,6 +22,7 @@ mod typed;
 use std::path::{Path, PathBuf};
 
 pub use colours::has_colours;
+pub(crate) use colours::stack_warning;
 pub(crate) use decode::{pages_of, read_stack};
 pub use decode::{read, read_pages, read_typed};
 pub use encode::{encode_png, write, write_pages};

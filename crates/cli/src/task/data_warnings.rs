@@ -49,11 +49,10 @@ pub(super) fn of_pictures(
     }
     for folder in [&data.images, &data.noisy, &data.validation] {
         let used = [data.kernel.as_deref(), data.mask.as_deref()];
-        warnings.extend(
-            folder
-                .as_ref()
-                .and_then(|folder| ignored_warning(folder, &used)),
-        );
+        let Some(folder) = folder else { continue };
+        warnings.extend(ignored_warning(folder, &used));
+        let files = picture::list(folder).unwrap_or_default();
+        warnings.extend(files.iter().find_map(|file| picture::stack_warning(file)));
     }
     warnings
 }

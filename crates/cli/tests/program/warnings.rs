@@ -129,3 +129,23 @@ fn arrays_next_to_pictures() {
     let ended = temp.good(args);
     assert!(!ended.err.contains("ignored"), "{ended:?}");
 }
+
+/// The file was written by `tifffile` 2026.3.3, from an array that may be a stack of three pages:
+/// `a = (numpy.arange(3 * 6 * 8) * 37 % 251).astype("u1").reshape(3, 6, 8)` and
+/// `tifffile.imwrite("planes.tif", a)`.
+#[test]
+fn stacks_that_say_that_they_are_pictures_in_colour() {
+    let temp = TempDir::new("planes");
+    temp.file("planes.tif", include_bytes!("../data/planes.tif"));
+    let part = "planes.tif is read as one picture in colour, as the file says";
+    let parts = [part, "photometric='minisblack'"];
+    warned(&temp, "--images planes.tif", &parts);
+    temp.good("learn denoise --colour channels --size 8 --max-points 5 -q --out run");
+    for command in ["denoise --noise 0.1", "apply run"] {
+        let ended = temp.good(&format!("{command} planes.tif clean.tif"));
+        assert!(ended.err.contains(part), "{ended:?}");
+    }
+    temp.good("denoise --noise 0.1 --colour grey planes.tif grey.tif -q");
+    let grey = temp.good("denoise --noise 0.1 grey.tif again.tif");
+    assert!(!grey.err.contains("warning"), "{grey:?}");
+}

@@ -285,6 +285,12 @@ fn decode_grey_floats(
             let is_float = formats.contains(&SampleFormat::IEEEFP.to_u16());
             return if is_float { Ok(None) } else { Err(integers()) };
         }
+        Ok(tiff::ColorType::Multiband { num_samples, .. }) => {
+            let reason = format!("its pixels have {num_samples} channels without colours");
+            let wanted = "a file with a page for each channel, such as with \
+                          `numpy.moveaxis(a, -1, 0)` and `photometric='minisblack'` in Python";
+            return Err(FileError::Unsupported(path.into(), reason, wanted));
+        }
         _ => return Ok(None),
     }
     let size = check_size(path, decoder.dimensions().map_err(explain)?)?;

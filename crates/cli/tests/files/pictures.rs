@@ -370,6 +370,14 @@ fn floats_that_are_not_finite_are_refused() {
     check_refused(&path, &["integers", "convert it to"]);
 }
 
+/// `tifffile` 2026.3.3 wrote the file from `numpy.zeros((2, 3, 4), "u2")`, with
+/// `photometric="minisblack"` and `planarconfig="contig"`.
+#[test]
+fn channels_without_colours_are_refused() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/bands.tif");
+    check_refused(&path, &["4 channels without colours", "a page for each"]);
+}
+
 #[test]
 fn kodak_pictures_are_read_and_cropped() {
     let Some(folder) = shared("kodak") else {

@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
                 if shared.json {
                     let json = serde_json::json!({ "page": page, "pictures": pictures });
                     print(&serde_json::to_string_pretty(&json).map_err(CliError::Json)?);
-                } else {
+                } else if !shared.quiet {
                     print(&format!(
                         "Report (open it in a browser): {}",
                         page.display()
@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
                     "findings": findings,
                 });
                 print(&serde_json::to_string_pretty(&json).map_err(CliError::Json)?);
-            } else {
+            } else if !shared.quiet {
                 print_summary(&made, &args.run);
             }
             Ok(())

@@ -170,7 +170,8 @@ fn denoise_each_picture() {
     }
     assert!(page.trim_end().ends_with("</html>"));
     fs::remove_file(temp.path("run/report.html")).expect("a page");
-    temp.good("report run");
+    let quiet = temp.good("report run -q");
+    assert_eq!((&quiet.out[..], &quiet.err[..]), ("", ""));
     assert_eq!(temp.text("run/report.html"), page);
     temp.bad(&format!("{each} --hold-out 1 --out r"), 2, &["--hold-out"]);
     temp.bad(&format!("{each} --out run"), 4, &["run"]);

@@ -45,8 +45,18 @@ def test_blurred_and_masked_pictures_need_no_truth() -> None:
     mask[::3] = False
     masked = bilevel.learn(None, DATA, "inpaint", mask=mask, noise=0.1, max_points=5, **ALPHA)
     assert masked.params["alpha"] > 0
-    with pytest.raises(ValueError, match="pass it, such as noise=0.1"):
+    with pytest.raises(ValueError, match="such as noise=0.1, or use criterion='gcv'"):
         bilevel.learn(None, DATA, "inpaint", mask=mask, **ALPHA)
+    with pytest.raises(ValueError, match=r"data\[0\] has shape \(48,\).* pass \[data\]"):
+        bilevel.learn(None, DATA[0], **ALPHA)
+
+
+def test_colours_without_truth_are_pictures_of_their_own() -> None:
+    colours = np.moveaxis(DATA, 0, -1)[None]
+    blind = bilevel.learn(None, colours, noise=0.1, channel_axis=-1, **ALPHA)
+    assert blind.params == bilevel.learn(None, DATA, noise=0.1, **ALPHA).params
+    with pytest.raises(ValueError, match="use colour='channels'"):
+        bilevel.learn(None, colours, noise=0.1, colour="opponent", **ALPHA)
 
 
 @pytest.mark.parametrize(

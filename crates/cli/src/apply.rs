@@ -293,7 +293,7 @@ impl Reconstructor {
             let grid = grid(axes, &page);
             let name_text = name.display().to_string();
             check_mask(&self.config, &self.loaded, grid, &name_text)?;
-            if self.config.data.images.is_none() {
+            if self.config.data.source().is_none() {
                 let values = page.channels.iter().flatten().copied();
                 applied.warnings.extend(unit_warning(&name_text, values));
             }
@@ -425,7 +425,7 @@ impl Reconstructor {
             error: 0.0,
             reached: true,
             iterations: 0,
-            warnings: self.warnings.clone(),
+            warnings: [&self.warnings[..], picture::stack_warning(input).as_slice()].concat(),
         }
     }
 

@@ -85,10 +85,12 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
                     let json = serde_json::json!({ "page": page, "pictures": pictures });
                     return print_json(&json);
                 }
-                print(&format!(
-                    "Report (open it in a browser): {}",
-                    page.display()
-                ));
+                if !shared.quiet {
+                    print(&format!(
+                        "Report (open it in a browser): {}",
+                        page.display()
+                    ));
+                }
                 return Ok(());
             }
             let made = run_page::make(&args.run)?;
@@ -101,7 +103,9 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
                 });
                 return print_json(&json);
             }
-            print_summary(&made, &args.run);
+            if !shared.quiet {
+                print_summary(&made, &args.run);
+            }
             Ok(())
         }
         Command::Completions { shell } => {
@@ -319,7 +323,7 @@ fn work(
         if gain.is_some_and(|gain| gain.value < 0.0) {
             return Ok(());
         }
-        let is_built_in = config.data.images.is_none();
+        let is_built_in = config.data.source().is_none();
         let mut out = io::stdout().lock();
         let _ = writeln!(out);
         let _ = summary::write_next(&mut out, &program(shared), config.task, &dir, is_built_in);

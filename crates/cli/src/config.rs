@@ -8,7 +8,7 @@ pub mod table;
 mod truth;
 mod value_kind;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bilevel::{ModelSpec, ObjectiveSpec, SolverSpec, Spec};
 use imaging::noise::Anscombe;
@@ -115,6 +115,17 @@ pub enum NoTruth {
 }
 
 impl DataConfig {
+    /// Returns where the pictures or signals are that are learned from: the clean ones or, without
+    /// truth, the measured ones; `None` for built-in images.
+    #[must_use]
+    pub fn source(&self) -> Option<&Path> {
+        let source = match self.truth {
+            None => &self.images,
+            Some(NoTruth::None) => &self.noisy,
+        };
+        source.as_deref()
+    }
+
     /// Returns the standard deviation of Gaussian noise.
     #[must_use]
     pub fn sigma(&self) -> Option<f64> {

@@ -261,6 +261,7 @@ fn denoise_file(
             warnings = page.warnings;
         }
     }
+    warnings.extend(picture::stack_warning(input));
     // an interruption waits until the file is complete
     let _writing = interrupt::hold();
     picture::write_typed(output, &pages)?;

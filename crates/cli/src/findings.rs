@@ -82,7 +82,7 @@ impl Finding {
 #[must_use]
 pub fn findings(learned: &Learned, scale: Scale) -> Vec<Finding> {
     let mut all = vec![ending::finding(learned), objective(learned, scale)];
-    all.extend(criterion(learned));
+    all.extend(of_criterion(learned));
     all.extend(parameters::findings(learned));
     all.extend(scores::findings(learned));
     all.extend(failures(learned));
@@ -142,7 +142,8 @@ pub fn of_camera(camera: &Anscombe) -> Finding {
 }
 
 /// Returns the finding about a criterion without truth: what is certified and what is not.
-fn criterion(learned: &Learned) -> Option<Finding> {
+#[must_use]
+pub fn of_criterion(learned: &Learned) -> Option<Finding> {
     let (name, about) = match learned.criterion {
         CriterionKind::Truth => return None,
         CriterionKind::Sure => (

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use arrays::is_name as is_array;
 pub use colours::has_colours;
+pub(crate) use colours::stack_warning;
 pub(crate) use decode::{pages_of, read_stack};
 pub use decode::{read, read_pages, read_typed};
 pub(crate) use folder::ignored_arrays;

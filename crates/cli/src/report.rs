@@ -107,7 +107,7 @@ pub fn html(input: &ReportInput<'_>) -> String {
     let body = html! {
         (headline::html(input))
         @if let Some(bank) = &input.bank { (section("Filters and potentials", filters::html(bank))) }
-        (section("Findings", meaning(input)))
+        (section("Findings", meaning(input.findings)))
         (section("Gradient of the objective", gradient::html(input.learned)))
         (section("Progress", curves::html(input.learned)))
         (section("Before and after", images::html(input)))
@@ -127,7 +127,7 @@ pub(crate) fn shown(images: &[ReportImage]) -> Vec<usize> {
 }
 
 /// Returns the findings as a list.
-fn meaning(input: &ReportInput<'_>) -> Markup {
+fn meaning(findings: &[Finding]) -> Markup {
     let sign = |kind| match kind {
         FindingKind::Good => ("good", "✓"),
         FindingKind::Note => ("note", "i"),
@@ -135,7 +135,7 @@ fn meaning(input: &ReportInput<'_>) -> Markup {
     };
     html! {
         ul.findings {
-            @for finding in input.findings {
+            @for finding in findings {
                 @let (class, sign) = sign(finding.kind);
                 li class=(class) { (mark(sign, class)) span { (sentence(&finding.text)) } }
             }

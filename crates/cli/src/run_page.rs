@@ -175,8 +175,13 @@ pub(crate) fn write_each(run: &Path, pictures: &[LearnedPicture]) -> Result<Path
     let made: Vec<Option<ReportImage>> = names.into_par_iter().zip(pairs).map(show).collect();
     let made: Vec<ReportImage> = made.into_iter().flatten().collect();
     let title = format!("{}: {}", config.task, run_name(run));
+    let first = pictures.first().map(|one| &one.learned);
+    let camera = config.data.camera().map(findings::of_camera);
+    let findings = first.and_then(findings::of_criterion).into_iter();
+    let findings: Vec<Finding> = findings.chain(camera).collect();
+    let page = each::html(&title, &settings, &findings, pictures, &made);
     let path = run.join(REPORT);
-    store::write_text(&path, &each::html(&title, &settings, pictures, &made))?;
+    store::write_text(&path, &page)?;
     Ok(path)
 }
 

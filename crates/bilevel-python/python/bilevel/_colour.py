@@ -25,15 +25,19 @@ class Colour:
     axis: int
 
     @classmethod
-    def read(cls, colour: Any, channel_axis: Any, model: str) -> Colour | None:
-        """Check the arguments; `None` if pictures have no channels."""
+    def read(cls, colour: Any, channel_axis: Any, model: str, is_whole: bool) -> Colour | None:
+        """Check the arguments; `None` if pictures have no channels.
+
+        With `is_whole`, a picture is one unknown by default.
+        """
         if colour is None and channel_axis is None:
             return None
         if colour is not None and (not isinstance(colour, str) or colour not in KINDS):
             raise ValueError(
                 f"colour is {colour!r}, but must be one of {', '.join(map(repr, KINDS))}"
             )
-        kind = "opponent" if colour is None else colour
+        usual = "opponent" if is_whole else "channels"
+        kind = usual if colour is None else colour
         if kind == "opponent" and model == "sampling":
             raise ValueError(
                 f"model={model!r} has no form for pictures in colour: pass colour='channels' to "

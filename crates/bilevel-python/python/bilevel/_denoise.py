@@ -294,12 +294,13 @@ class _Picture:
         if channel_axis is None:
             if whole.ndim == 2:
                 return None
-            if whole.ndim == 3 and shape[2] == 3:
-                if _white(self._dtype) is not None and min(shape[:2]) > 3:
+            if whole.ndim == 3 and shape[2] in (3, 4):
+                if shape[2] == 3 and _white(self._dtype) is not None and min(shape[:2]) > 3:
                     return 2
+                advice = "" if shape[2] == 3 else "image[..., :3], without transparency, and "
                 raise ValueError(
                     f"image has shape {shape}, which looks like a colour picture: "
-                    "pass channel_axis=-1"
+                    f"pass {advice}channel_axis=-1"
                 )
             if whole.ndim == 1:
                 raise ValueError(
@@ -316,9 +317,10 @@ class _Picture:
                 "such as (H, W, 3)"
             )
         if shape[axis] != 3:
-            advice = ": pass image[..., :3], without transparency" if shape[axis] == 4 else ""
+            advice = "image[..., :3], without transparency, or " if shape[axis] == 4 else ""
             raise ValueError(
-                f"image has shape {shape}, but axis {axis} must hold red, green and blue{advice}"
+                f"image has shape {shape}, but axis {axis} must hold red, green and blue: "
+                f"pass {advice}unrelated channels one at a time"
             )
         return axis % 3
 

@@ -125,7 +125,9 @@ class Prepared:
         is_shared: bool,
     ) -> None:
         truth, data, noise = given.truth, unmasked(given.data), given.noise
-        colour = Colour.read(given.colour, given.channel_axis, str(given.model))
+        self.is_blind = truth is None
+        is_whole = loss["criterion"] == "truth"
+        colour = Colour.read(given.colour, given.channel_axis, str(given.model), is_whole)
         self.camera = noise if isinstance(noise, Poisson) else None
         if self.camera is not None:
             check_camera(given)
@@ -148,7 +150,6 @@ class Prepared:
         self.patches = Patches.read(
             family, given.patches, given.patch_size, solver["seed"], is_volume
         )
-        self.is_blind = truth is None
         if family.model == "sampling" and loss["criterion"] != "truth":
             raise ValueError("model='sampling' cannot learn without truth: pass it")
         if colour is not None and colour.is_whole and loss["criterion"] != "truth":

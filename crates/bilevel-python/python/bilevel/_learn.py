@@ -210,7 +210,7 @@ def learn(given: LearnArguments) -> Result | list[Result]:
             for their luminance and one for their chroma. "channels" takes every channel as a
             picture of its own, for channels that have nothing to do with each other; all share the
             same parameters. "grey" learns from the luminance. Default: "opponent" if there is a
-            `channel_axis`.
+            `channel_axis`, or "channels" for a `criterion` without truth.
         channel_axis: The axis of the channels, in an array of pictures or in one picture of a list.
             Default: the last one if `colour` is given; otherwise pictures are grey.
         slices: With "volume", images are volumes: an array (n, D, H, W), or a list of arrays

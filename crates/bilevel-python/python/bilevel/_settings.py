@@ -190,9 +190,17 @@ class Examples:
         """Set the noise levels: one for all, one for each pair, or estimated."""
         count = len(self.data)
         if noise is None:
-            if mask is not None or any(y.ndim < 2 or np.isnan(y).any() for y in self.data):
+            for i, y in enumerate(self.data):
+                if y.ndim < 2:
+                    raise ValueError(
+                        f"the noise can be estimated in pictures only, but data[{i}] has shape "
+                        f"{y.shape}: pass it, such as noise=0.1; if data is one picture, pass "
+                        "[data]"
+                    )
+            if mask is not None or any(np.isnan(y).any() for y in self.data):
                 raise ValueError(
-                    "the noise can be estimated in whole pictures only: pass it, such as noise=0.1"
+                    "the noise can be estimated in whole pictures only: pass it, such as "
+                    "noise=0.1, or use criterion='gcv'"
                 )
             for i, y in enumerate(self.data):
                 try:

@@ -37,7 +37,7 @@ impl Reconstructor {
         let grid = Grid::image(picture.height, picture.width);
         let target = ErrorBound::new(self.accuracy * size(grid)).unwrap_or(ErrorBound::UNKNOWN);
         let white = picture.samples.white().unwrap_or(1.0);
-        if self.config.data.images.is_none() {
+        if self.config.data.source().is_none() {
             let numbers = picture.channels.iter().flatten();
             let values = numbers.map(|number| f64::from(*number) / white);
             let name = input.display().to_string();

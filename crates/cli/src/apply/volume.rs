@@ -20,7 +20,7 @@ impl Reconstructor {
         let whole = picture::stacked(input, all)?;
         let grid = grid(Axes::Volume { slices }, &whole);
         let mut applied = self.applied(input, output);
-        if self.config.data.images.is_none() {
+        if self.config.data.source().is_none() {
             let values = whole.channels.iter().flatten().copied();
             let warning = unit_warning(&input.display().to_string(), values);
             applied.warnings.extend(warning);

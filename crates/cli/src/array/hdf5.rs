@@ -1,14 +1,15 @@
 //! HDF5 files, such as those of fastMRI: one dataset of numbers.
 //!
 //! This is the part of the format that h5py writes for arrays of numbers: contiguous, compact and
-//! chunked datasets, with the filters deflate, shuffle and Fletcher-32, in groups of the old and
-//! the new kind. `path/scan.h5::group/name` names a dataset. Everything that a file says about
+//! chunked datasets, with the filters deflate, LZF, shuffle and Fletcher-32, in groups of the old
+//! and the new kind. `path/scan.h5::group/name` names a dataset. Everything that a file says about
 //! positions and lengths is checked before it is used, and no more memory is taken than the bytes
 //! of the file can fill. The numbers in the code are those of the HDF5 File Format Specification,
 //! version 3.0.
 
 mod chunks;
 mod dataset;
+mod lzf;
 mod objects;
 
 use std::path::Path;
@@ -138,7 +139,7 @@ fn find_and_read(bytes: &[u8], name: Option<&str>, numbers: Numbers) -> Result<(
 /// Returns the only dataset of these numbers with at least two axes, or the preferred one.
 fn the_one(objects: &Objects<'_>, named: &[(String, u64)], numbers: Numbers) -> Result<Dataset> {
     let mut found = Vec::new();
-    let mut damaged = None;
+    let (mut damaged, mut refused) = (None, Vec::new());
     for (name, address) in named {
         match Dataset::read(objects, *address) {
             Ok(dataset) => {
@@ -148,7 +149,7 @@ fn the_one(objects: &Objects<'_>, named: &[(String, u64)], numbers: Numbers) -> 
                     found.push((&name[..], dataset));
                 }
             }
-            Err(Defect::Unsupported(_) | Defect::Choice(_)) => {}
+            Err(Defect::Unsupported(reason)) => refused.push(format!("; {name}: {reason}")),
             Err(defect) => damaged = Some(defect),
         }
     }
@@ -159,8 +160,9 @@ fn the_one(objects: &Objects<'_>, named: &[(String, u64)], numbers: Numbers) -> 
         (_, Some(index), _) => Ok(found.swap_remove(index).1),
         (0, _, Some(defect)) => Err(defect),
         (0, None, None) => Err(Defect::unsupported(format!(
-            "it has no dataset of {} with two or more axes",
-            numbers.description()
+            "it has no dataset of {} with two or more axes{}",
+            numbers.description(),
+            refused.concat()
         ))),
         (num, None, _) => {
             let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();

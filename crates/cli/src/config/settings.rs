@@ -284,12 +284,12 @@ impl Settings {
             }
             if !self.has(&table::IMAGES) && !self.has(&table::TRUTH) {
                 let what = "the clean pictures that belong to the noisy ones";
-                return Err(ConfigError::Missing(
-                    "--noisy",
-                    &table::IMAGES,
-                    what,
-                    "clean",
-                ));
+                let example = match table::TRUTH.is_for(task) {
+                    true => "clean, or learn from the noisy ones alone with --truth none",
+                    false => "clean.npy",
+                };
+                let needed = &table::IMAGES;
+                return Err(ConfigError::Missing("--noisy", needed, what, example));
             }
         }
         self.check_truth()?;

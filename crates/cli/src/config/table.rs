@@ -161,7 +161,9 @@ table! {
         "Rows and columns of patches; smaller pictures are used whole")
         .only(PATCHED);
     COUNT = row("count", "data.count", POSITIVE,
-        DefaultValue::With(&IMAGES, &DefaultValue::Unset("all", "10"), &DefaultValue::Whole(10)),
+        DefaultValue::With(&IMAGES, &DefaultValue::Unset("all", "10"),
+            &DefaultValue::With(&NOISY, &DefaultValue::Unset("all", "10"),
+                &DefaultValue::Whole(10))),
         "Use only the first N images");
     SIZE = row("size", "data.size",
         ValueKind::Whole(|task| if task == Sampling { 2..=10_000 } else { 1..=10_000 }),
@@ -467,10 +469,13 @@ impl Setting {
                 false => format!("{}: {text}", names.join(", ")),
             });
         }
-        if let DefaultValue::With(other, ..) = &self.default
-            && tasks.iter().any(|task| other.is_for(*task))
-        {
-            let given = text(self.tasks.0[0], &|_| true);
+        let mut default = &self.default;
+        while let DefaultValue::With(other, _, not_given) = default {
+            default = not_given;
+            if !tasks.iter().any(|task| other.is_for(*task)) {
+                continue;
+            }
+            let given = text(self.tasks.0[0], &|setting| setting.key == other.key);
             // a flag with a single value is given with it
             let value = match other.kind {
                 ValueKind::Word([value]) => format!(" {value}"),

@@ -83,7 +83,8 @@ fn help_has_the_defaults_of_all_tasks() {
     );
     assert!(help(&table::SIZE).ends_with("[default: 128; sampling: 64]"));
     assert!(help(&table::FINAL_RADIUS).ends_with("[default: 1e-5]"));
-    assert!(help(&table::COUNT).ends_with("[default: 10; with --images: all]"));
+    let count = "[default: 10; with --images: all; with --noisy: all]";
+    assert!(help(&table::COUNT).ends_with(count));
     let start = help(&table::START);
     assert!(start.contains("[default: alpha=1,nu=0.1,xi=0.1; sampling: theta=0.5"));
     assert!(start.contains("deblur: alpha=1e-3,nu=0.01]"), "{start}");
@@ -220,6 +221,10 @@ fn a_printed_file_can_be_edited() {
     let data = resolved(&own).data;
     assert_eq!((data.count, data.noise), (None, None), "{own}");
     assert_eq!(data.colour, Some(Colour::Channels));
+    // Without truth, all measured pictures are learned from, too.
+    let blind = own.replace("images =", "# images =");
+    let data = resolved(&blind.replace("# truth =", "truth =")).data;
+    assert_eq!((data.count, data.noise), (None, None), "{blind}");
 }
 
 /// Examples in comments must be right, too.
@@ -413,7 +418,12 @@ fn settings_exclude_or_need_others() {
         "data.images = \"a\"\ndata.noisy = \"b\"\ndata.validation = \"c\"",
         &["--noisy", "--validation", "--hold-out"],
     );
-    check("data.noisy = \"b\"", &["--noisy needs --images"]);
+    check(
+        "data.noisy = \"b\"",
+        &["--noisy needs --images", "or learn", "with --truth none"],
+    );
+    let needed = "as in --images clean.npy";
+    check_refused("task = \"sampling\"\ndata.noisy = \"b\"", &[needed]);
     check(
         "solver.iterations = 1\nsolver.max_iterations = 1",
         &["--iterations", "--max-iterations", "together"],

@@ -72,18 +72,21 @@ impl Settings {
             return Err(ConfigError::OutOfRange(what, noise.to_string(), needed));
         }
         let limits = [&table::IMAGE_MIN, &table::IMAGE_MAX];
-        match limits.into_iter().find(|setting| self.has(setting)) {
-            Some(limit) => Err(ConfigError::Together(
-                if has_truth {
-                    &table::CRITERION
-                } else {
-                    &table::TRUTH
-                },
-                limit,
-                "leave the limit out, because estimates without truth ignore it",
-            )),
-            None => Ok(()),
-        }
+        let refused = if let Some(limit) = limits.into_iter().find(|setting| self.has(setting)) {
+            let advice = "leave the limit out, because estimates without truth ignore it";
+            Some((limit, advice))
+        } else if self.word(&table::COLOUR) == Some("opponent") {
+            Some((&table::COLOUR, "use --colour channels or --colour grey"))
+        } else {
+            None
+        };
+        let criterion = match has_truth {
+            true => &table::CRITERION,
+            false => &table::TRUTH,
+        };
+        refused.map_or(Ok(()), |(setting, advice)| {
+            Err(ConfigError::Together(criterion, setting, advice))
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use image::codecs::png::PngDecoder;
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
 use tiff::TiffError;
 use tiff::decoder::{Decoder, DecodingResult};
+use tiff::tags::{SampleFormat, Tag};
 
 use super::arrays::{self, Unit};
 use super::typed::{SampleType, TypedPicture};
@@ -263,7 +264,8 @@ fn format(path: &Path, bytes: &[u8]) -> Result<ImageFormat, FileError> {
     }
 }
 
-/// Decodes a grey floating-point TIFF file, which `image` cannot read. Returns `None` for others.
+/// Decodes a grey floating-point TIFF file, which `image` cannot read. Returns `None` for others,
+/// unless they hold integers in colour, which `image` would take for floating-point numbers.
 fn decode_grey_floats(
     path: &Path,
     bytes: &[u8],
@@ -271,9 +273,23 @@ fn decode_grey_floats(
 ) -> Result<Option<TypedPicture>, FileError> {
     let explain = |error| explain_tiff(path, error);
     let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(explain)?;
-    let Ok(tiff::ColorType::Gray(32 | 64)) = decoder.colortype() else {
-        return Ok(None);
-    };
+    let integers = || unsupported(path, "it holds integers of 32 or 64 bits");
+    match decoder.colortype() {
+        Ok(tiff::ColorType::Gray(32 | 64)) => {}
+        Ok(tiff::ColorType::RGB(32) | tiff::ColorType::RGBA(32)) => {
+            let formats = decoder.find_tag_unsigned_vec::<u16>(Tag::SampleFormat);
+            let formats = formats.ok().flatten().unwrap_or_default();
+            let is_float = formats.contains(&SampleFormat::IEEEFP.to_u16());
+            return if is_float { Ok(None) } else { Err(integers()) };
+        }
+        Ok(tiff::ColorType::Multiband { num_samples, .. }) => {
+            let reason = format!("its pixels have {num_samples} channels without colours");
+            let wanted = "a file with a page for each channel, such as with \
+                          `numpy.moveaxis(a, -1, 0)` and `photometric='minisblack'` in Python";
+            return Err(FileError::Unsupported(path.into(), reason, wanted));
+        }
+        _ => return Ok(None),
+    }
     let size = check_size(path, decoder.dimensions().map_err(explain)?)?;
     let mut limits = tiff::decoder::Limits::default();
     limits.decoding_buffer_size = usize::try_from(MAX_BYTES).unwrap_or(usize::MAX);
@@ -287,7 +303,7 @@ fn decode_grey_floats(
         DecodingResult::F64(samples) => {
             (planes(&samples, 1, 1.0, colour, alpha), SampleType::Double)
         }
-        _ => return Err(unsupported(path, "it holds integers of 32 or 64 bits")),
+        _ => return Err(integers()),
     };
     Ok(planes.map(|planes| planes.picture(size, samples)))
 }

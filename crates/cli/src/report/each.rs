@@ -1,6 +1,6 @@
 //! The page of a run that has learned parameters for each picture.
 
-use ::page::number::{counted, length, number, significant};
+use ::page::number::{counted, length, significant};
 use ::page::{folded, name, section, table};
 use bilevel::LearnedEntry;
 use maud::{Markup, PreEscaped, html};
@@ -8,20 +8,25 @@ use plot::{Axis, Figure, Panel, Series};
 
 use super::curves::BLUE;
 use super::{ReportImage, images, scores};
+use crate::findings::Finding;
 use crate::per_picture::LearnedPicture;
+use crate::summary::objective;
 
 /// The largest number of parameters that are shown.
 const MAX_SHOWN: usize = 6;
 
-/// Returns the page as HTML, with the settings of the run, its pictures and their reconstructions.
+/// Returns the page as HTML, with the settings of the run, findings about all pictures, the
+/// pictures and their reconstructions.
 pub(crate) fn html(
     title: &str,
     settings: &str,
+    findings: &[Finding],
     pictures: &[LearnedPicture],
     made: &[ReportImage],
 ) -> String {
     let body = html! {
         (section("Parameters of each picture", parameters(pictures)))
+        @if !findings.is_empty() { (section("Findings", super::meaning(findings))) }
         (section("Before and after", images::some_of("Pictures", made)))
         (section("Scores of all images", scores::table_of(made)))
         (section("Details", folded("Settings", false, &html! { pre { (settings) } })))
@@ -49,7 +54,7 @@ fn parameters(pictures: &[LearnedPicture]) -> Markup {
             .iter()
             .map(|entry| html! { (significant(entry.value, 4)) });
         let rest = [
-            html! { (number(learned.objective)) },
+            html! { (objective(learned.objective, learned.interval)) },
             html! { (learned.num_points) },
             html! { @if learned.termination.is_success() { "converged" } @else { "not converged" } },
         ];

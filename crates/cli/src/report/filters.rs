@@ -11,6 +11,7 @@ use super::ReportBank;
 
 /// The style of the section.
 pub(super) const STYLE: &str = "\
+.bank-constants th:first-child, .bank-constants td { white-space: normal; }
 .cards { grid-template-columns: repeat(auto-fit, minmax(9.25rem, 1fr)); }
 .bank { display: grid; gap: .6rem; margin: 1rem 0; justify-content: center; }
 .bank > div { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }

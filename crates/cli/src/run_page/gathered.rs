@@ -116,7 +116,7 @@ fn unpack(image: &mut ReportImage, message: &mut &[f64]) -> Option<()> {
     image.truth = part(truth)?;
     image.reconstruction = part(reconstruction)?;
     let data = part(data)?;
-    image.data = image.score.before.map(|_| data);
+    image.data = Some(data).filter(|data| !data.is_empty());
     *message = rest;
     Some(())
 }

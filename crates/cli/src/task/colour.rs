@@ -4,12 +4,13 @@ use std::path::Path;
 
 use ::page::number::counted;
 
-use crate::config::table::{COLOUR, COUNT, IMAGES, SLICES};
+use crate::config::table::{COLOUR, COUNT, CRITERION, IMAGES, SLICES};
 use crate::config::{Settings, TaskKind};
 use crate::picture;
 
 /// Chooses how to treat the pictures of `--images` if the settings do not say it: as a whole if all
-/// files are in colour, and by their grey values otherwise.
+/// files are in colour, and by their grey values otherwise. Criteria without truth take each
+/// channel as a picture of its own.
 /// Returns a warning if some files are in colour and some are not.
 pub(crate) fn choose(settings: &mut Settings) -> Option<String> {
     let is_volume = settings.word(&SLICES) == Some("volume");
@@ -27,7 +28,8 @@ pub(crate) fn choose(settings: &mut Settings) -> Option<String> {
     let (colours, greys): (Vec<bool>, Vec<bool>) = in_colour.partition(|is_coloured| *is_coloured);
     let (colours, greys) = (colours.len() as u64, greys.len());
     if colours > 0 && greys == 0 {
-        settings.set(&COLOUR, "opponent");
+        let needs_truth = matches!(settings.word(&CRITERION), None | Some("truth"));
+        settings.set(&COLOUR, if needs_truth { "opponent" } else { "channels" });
     }
     if colours == 0 || greys == 0 {
         return None;

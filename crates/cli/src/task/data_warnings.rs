@@ -49,18 +49,17 @@ pub(super) fn of_pictures(
     }
     for folder in [&data.images, &data.noisy, &data.validation] {
         let used = [data.kernel.as_deref(), data.mask.as_deref()];
-        warnings.extend(
-            folder
-                .as_ref()
-                .and_then(|folder| ignored_warning(folder, &used)),
-        );
+        let Some(folder) = folder else { continue };
+        warnings.extend(ignored_warning(folder, &used));
+        let files = picture::list(folder).unwrap_or_default();
+        warnings.extend(files.iter().find_map(|file| picture::stack_warning(file)));
     }
     warnings
 }
 
 /// Returns a warning if a file of settings has a size, but the images are not built in.
 fn size_warning(config: &Config) -> Option<String> {
-    let (images, size) = (config.data.images.as_ref()?, config.data.size);
+    let (images, size) = (config.data.source()?, config.data.size);
     let default = table::SIZE.default(config.task, &|_| false);
     let is_default = i64::try_from(size).map(Into::into) == Ok(default.ok()?);
     (!is_default).then(|| {
@@ -75,7 +74,7 @@ fn size_warning(config: &Config) -> Option<String> {
 
 /// Returns a warning if there are fewer images than `--count`.
 fn count_warning(config: &Config, num_images: usize) -> Option<String> {
-    let (images, count) = (config.data.images.as_ref()?, config.data.count?);
+    let (images, count) = (config.data.source()?, config.data.count?);
     (count > num_images).then(|| {
         format!(
             "--count is {count}, but {} has only {}: all of them are used",

@@ -55,13 +55,10 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let data = &config.data;
     let loaded = family::for_pictures(config)?;
     let family = &loaded.family;
-    let mut images = match &data.images {
-        None if data.truth.is_some() => {
-            let noisy = data.noisy.as_deref().unwrap_or_else(|| Path::new(""));
-            read(config, family, noisy, None, data.count)?
-        }
+    let noisy = data.noisy.as_deref().filter(|_| data.truth.is_none());
+    let mut images = match data.source() {
         None => built_in(config, family)?,
-        Some(folder) => read(config, family, folder, data.noisy.as_deref(), data.count)?,
+        Some(path) => read(config, family, path, noisy, data.count)?,
     };
     let num_images = images.len();
     let mut others = split(&mut images, patches::num_held_out(config, num_images))?;

@@ -56,10 +56,26 @@ with h5py.File("many.h5", "w", userblock_size=512) as file:
 with h5py.File("pages.h5", "w", libver="latest") as file:
     file.create_dataset("small_chunks", data=real((40, 45), "u2"), chunks=(1, 1))
 
+# LZF: short and long repetitions, far and near, other filters, and a chunk that is not compressed.
+with h5py.File("lzf.h5", "w") as file:
+    numbers = (numpy.arange(2500) % 700 // 3 - 7) / 2
+    file.create_dataset(
+        "repeated", data=numbers.reshape(50, 50), compression="lzf", chunks=(50, 50)
+    )
+    file.create_dataset(
+        "packed",
+        data=complex_numbers((30, 40)),
+        chunks=(30, 16),
+        compression="lzf",
+        shuffle=True,
+        fletcher32=True,
+    )
+    file.create_dataset("as_it_was", data=real((2, 2)), compression="lzf")
+
 # What is refused: chunks that were never written, other filters, texts, and growing datasets.
 with h5py.File("refused.h5", "w", libver="latest") as file:
     file.create_dataset("sparse", (4, 4), "f4", chunks=(2, 2))[:2, :2] = 1
-    file.create_dataset("lzf", data=real((4, 4)), compression="lzf")
+    file.create_dataset("scaled", data=real((4, 4), "i4"), scaleoffset=8)
     file.create_dataset("growing", data=real((4, 4)), maxshape=(None, None), chunks=(2, 2))
     file.create_dataset("unwritten", (4, 4), "f4")
     file["texts"] = ["a", "b"]

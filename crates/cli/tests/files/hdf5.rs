@@ -73,6 +73,16 @@ fn all_kinds_of_storage_are_read() {
     );
     check("many.h5::small_chunks".into(), &[12, 15], integers(180));
     check("pages.h5".into(), &[40, 45], integers(1800));
+    let repeated = (0..2500).map(|i| f64::from(i % 700 / 3 - 7) / 2.0);
+    let repeated = ArrayValues::Real(repeated.collect());
+    check("lzf.h5::repeated".into(), &[50, 50], repeated);
+    let packed = ArrayValues::Complex(complex(1200));
+    check("lzf.h5::packed".into(), &[30, 40], packed);
+    check(
+        "lzf.h5::as_it_was".into(),
+        &[2, 2],
+        ArrayValues::Real(real(4)),
+    );
 }
 
 #[test]
@@ -194,7 +204,7 @@ fn messages_say_which_datasets_there_are() {
     for (name, part) in [
         ("sparse", "3 of 4 chunks were never written"),
         ("unwritten", "never written"),
-        ("lzf", "filter 32000 lzf"),
+        ("scaled", "compressed by filter 6)"),
         ("growing", "can grow"),
         ("texts", "not numbers"),
         ("half", "neither single nor double"),
@@ -207,12 +217,23 @@ fn messages_say_which_datasets_there_are() {
     assert!(matches!(empty, Err(FileError::Shape(..))));
     let error = kspace::read(&data("pages.h5")).unwrap_err().to_string();
     assert!(error.contains("no dataset of complex numbers"), "{error}");
+    let error = kspace::read(&data("refused.h5")).unwrap_err().to_string();
+    assert!(
+        error.contains("; scaled: it is compressed by filter 6"),
+        "{error}"
+    );
 }
 
 #[test]
 fn truncated_and_changed_files_are_errors_at_worst() {
     let dir = TempDir::new("hostile");
-    for name in ["fastmri.h5", "earliest.h5", "latest.h5", "refused.h5"] {
+    for name in [
+        "fastmri.h5",
+        "earliest.h5",
+        "latest.h5",
+        "lzf.h5",
+        "refused.h5",
+    ] {
         let bytes = fs::read(data(name)).unwrap();
         for len in (0..bytes.len()).step_by(211) {
             let path = dir.file("a.h5", &bytes[..len]);
@@ -225,7 +246,12 @@ fn truncated_and_changed_files_are_errors_at_worst() {
             let path = dir.file("a.h5", &changed);
             let _ = kspace::read(&path);
             let _ = array::read(&path);
-            for dataset in ["inner/group/packed", "inner/group/chunked", "one_chunk"] {
+            for dataset in [
+                "inner/group/packed",
+                "inner/group/chunked",
+                "one_chunk",
+                "packed",
+            ] {
                 let _ = array::read(&path.with_file_name(format!("a.h5::{dataset}")));
             }
         }

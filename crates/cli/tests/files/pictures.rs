@@ -11,7 +11,7 @@ use bilevel_cli::picture::{self, Colour, Depth, Picture};
 use image::{DynamicImage, ImageBuffer, ImageFormat};
 use proptest::prelude::*;
 use tiff::encoder::TiffEncoder;
-use tiff::encoder::colortype::{Gray32, Gray32Float, Gray64Float, RGB32Float};
+use tiff::encoder::colortype::{Gray32, Gray32Float, Gray64Float, RGB32, RGB32Float};
 
 const SIZE: [u32; 2] = [7, 5];
 
@@ -366,6 +366,16 @@ fn floats_that_are_not_finite_are_refused() {
     assert_eq!(picture.channels, [[0.75]]);
     let path = file(&|t| t.write_image::<Gray32>(1, 1, &[7]).unwrap());
     check_refused(&path, &["integers", "convert it to"]);
+    let path = file(&|t| t.write_image::<RGB32>(1, 1, &[1, 2, 3]).unwrap());
+    check_refused(&path, &["integers", "convert it to"]);
+}
+
+/// `tifffile` 2026.3.3 wrote the file from `numpy.zeros((2, 3, 4), "u2")`, with
+/// `photometric="minisblack"` and `planarconfig="contig"`.
+#[test]
+fn channels_without_colours_are_refused() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/bands.tif");
+    check_refused(&path, &["4 channels without colours", "a page for each"]);
 }
 
 #[test]

@@ -95,6 +95,16 @@ fn settings_without_truth_that_do_not_fit() {
         &["--image-min", "limit"],
     );
     refuse(
+        "--truth none --noisy photos --colour opponent",
+        2,
+        &["--truth", "--colour channels"],
+    );
+    refuse(
+        "--criterion gcv --colour opponent",
+        2,
+        &["--criterion", "--colour channels"],
+    );
+    refuse(
         "--images photos --noisy photos --noise 0.1",
         2,
         &["--truth none"],

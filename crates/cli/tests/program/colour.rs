@@ -37,6 +37,9 @@ fn pictures_in_colour_are_learned_applied_resumed_and_reported() {
     );
     assert!(!page.contains("(red)"));
     temp.good("report run");
+    let blind = format!("learn denoise {data} --criterion gcv --learn alpha --max-points 3");
+    temp.good(&format!("{blind} --out blind"));
+    assert!(temp.text("blind/report.html").contains("(red)"));
 
     temp.colours("noisy.png", 9, 7, 5);
     let ended = temp.good("apply run noisy.png clean.png");

@@ -88,16 +88,23 @@ fn denoise_without_truth() {
     );
     assert!(ended.out.contains("Estimated mean PSNR of "), "{ended:?}");
     assert!(!ended.out.contains("Mean PSNR"), "{ended:?}");
+    assert!(!ended.out.contains("or learn from"), "{ended:?}");
     let page = temp.text("run/report.html");
     for part in [
         "learned without truth",
         "not certified",
         "estimated PSNR",
         "certainly",
+        "data: 0.npy",
+        "reconstruction: 0.npy",
     ] {
         assert!(page.contains(part), "{part}");
     }
     temp.good("apply run measured/0.npy clean.png");
+    // Only built-in images are known to lie between 0 and 1.
+    temp.array("counts.npy", &[3, 3], vec![40.0; 9]);
+    let applied = temp.good("apply run counts.npy clean.npy");
+    assert!(!applied.err.contains("warning"), "{applied:?}");
     temp.good("resume run --max-points 9");
 
     let known = temp.good(&format!("{blind} --noise 0.2 --out known"));
@@ -154,12 +161,17 @@ fn denoise_each_picture() {
         ">noise</th>",
         "<svg",
         "data:image/png",
+        "data: 0.npy",
+        "reconstruction: 0.npy",
+        "estimated PSNR is not certified",
+        " ± ",
     ] {
         assert!(page.contains(part), "{part}");
     }
     assert!(page.trim_end().ends_with("</html>"));
     fs::remove_file(temp.path("run/report.html")).expect("a page");
-    temp.good("report run");
+    let quiet = temp.good("report run -q");
+    assert_eq!((&quiet.out[..], &quiet.err[..]), ("", ""));
     assert_eq!(temp.text("run/report.html"), page);
     temp.bad(&format!("{each} --hold-out 1 --out r"), 2, &["--hold-out"]);
     temp.bad(&format!("{each} --out run"), 4, &["run"]);

@@ -61,6 +61,7 @@ fn quiet_says_nothing() {
         "resume run -q",
         "resume run -q --max-points 10",
         "apply run a.png b.png -q",
+        "report run -q",
     ] {
         let ended = temp.good(args);
         assert_eq!((&ended.out[..], &ended.err[..]), ("", ""), "{args}");

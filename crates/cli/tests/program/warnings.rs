@@ -81,6 +81,9 @@ fn more_images_than_there_are() {
     let part = "--count is 3, but ";
     let parts = [part, "photos has only 2 images: all of them are used"];
     warned(&temp, "--images photos --count 3", &parts);
+    let blind = "--truth none --noisy photos --noise 0.1";
+    warned(&temp, &format!("{blind} --count 3"), &parts);
+    warned(&temp, blind, &[]);
     warned(&temp, "--images photos --count 2", &[]);
 }
 
@@ -92,6 +95,8 @@ fn a_size_in_a_file_for_images_that_are_not_built_in() {
     temp.file("some.toml", file(17).as_bytes());
     let parts = ["--size (data.size in a settings file) is 17", "--crop"];
     warned(&temp, "--config some.toml", &parts);
+    let blind = "--truth none --noisy photos --noise 0.1";
+    warned(&temp, &format!("{blind} --size 17"), &parts);
     // the default, which printed files have
     temp.file("some.toml", file(128).as_bytes());
     warned(&temp, "--config some.toml", &[]);
@@ -123,4 +128,24 @@ fn arrays_next_to_pictures() {
     let args = "learn deblur --images photos --kernel photos/a.npy --max-points 5 --out blur";
     let ended = temp.good(args);
     assert!(!ended.err.contains("ignored"), "{ended:?}");
+}
+
+/// The file was written by `tifffile` 2026.3.3, from an array that may be a stack of three pages:
+/// `a = (numpy.arange(3 * 6 * 8) * 37 % 251).astype("u1").reshape(3, 6, 8)` and
+/// `tifffile.imwrite("planes.tif", a)`.
+#[test]
+fn stacks_that_say_that_they_are_pictures_in_colour() {
+    let temp = TempDir::new("planes");
+    temp.file("planes.tif", include_bytes!("../data/planes.tif"));
+    let part = "planes.tif is read as one picture in colour, as the file says";
+    let parts = [part, "photometric='minisblack'"];
+    warned(&temp, "--images planes.tif", &parts);
+    temp.good("learn denoise --colour channels --size 8 --max-points 5 -q --out run");
+    for command in ["denoise --noise 0.1", "apply run"] {
+        let ended = temp.good(&format!("{command} planes.tif clean.tif"));
+        assert!(ended.err.contains(part), "{ended:?}");
+    }
+    temp.good("denoise --noise 0.1 --colour grey planes.tif grey.tif -q");
+    let grey = temp.good("denoise --noise 0.1 grey.tif again.tif");
+    assert!(!grey.err.contains("warning"), "{grey:?}");
 }

@@ -7,7 +7,7 @@ use flate2::read::ZlibDecoder;
 
 use super::dataset::Filter;
 use super::objects::{Objects, UNDEFINED};
-use super::{Cursor, Defect, Header, Result};
+use super::{Cursor, Defect, Header, Result, lzf};
 use crate::array::multi_index;
 
 /// Deflate makes data at most this many times smaller, so a file that promises more is damaged.
@@ -285,6 +285,8 @@ fn undo<'a>(filters: &[Filter], chunk: &Chunk<'a>, chunk_bytes: usize) -> Result
                     .map_err(|error| Defect::damaged(error.to_string()))?;
                 Cow::Owned(inflated)
             }
+            // A checksum of the filter before may follow.
+            Filter::Lzf => Cow::Owned(lzf::decompress(&bytes, chunk_bytes + 4)?),
             Filter::Shuffle(size) => {
                 let num = bytes.len() / size;
                 let mut ordered = bytes.to_vec();

@@ -2,7 +2,7 @@
 
 use super::chunks::{self, Chunks};
 use super::objects::{DATASPACE, DATATYPE, FILTERS, LAYOUT, Message, Objects, UNDEFINED};
-use super::{Cursor, Defect, Header, Result};
+use super::{Cursor, Defect, Header, Result, lzf};
 
 /// Classes of types.
 const INTEGER: u8 = 0;
@@ -38,6 +38,7 @@ enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filter {
     Deflate,
+    Lzf,
     /// The first bytes of all numbers come first. A number has this many bytes.
     Shuffle(usize),
     Fletcher32,
@@ -220,6 +221,7 @@ fn filters(mut body: Cursor<'_>) -> Result<Vec<Filter>> {
                 size => Filter::Shuffle(size),
             },
             3 => Filter::Fletcher32,
+            lzf::NUMBER => Filter::Lzf,
             _ => {
                 let name = name.trim_end_matches('\0');
                 let reason = format!("it is compressed by filter {number} {name}");

@@ -12,11 +12,11 @@ use crate::grid::Shape;
 /// quotients of the smallest times. The product alone takes 0.3; the rest, which an adjoint needs
 /// for the residual, its norm and checks, follows from the time of a whole adjoint (4.25). Bounds
 /// take 0.8 in small balls and 6.5 in others, which are 4 % of those when three parameters are
-/// learned, and the interval of the loss that follows from them takes 0.6.
+/// learned, and the interval of the loss that follows from them takes 0.5.
 const LINE_COSTS: SecondOrderCosts = SecondOrderCosts {
     linearise: 0.8,
     product: 1.4,
-    bounds: 1.65,
+    bounds: 1.55,
     newton: None,
 };
 /// The time of a solution on a line, in iterations of FISTA. Measured in the same way.

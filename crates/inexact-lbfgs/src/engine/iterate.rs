@@ -249,7 +249,7 @@ impl<R: Clone> Engine<R> {
             }
             Decision::SharpenTrial(_) | Decision::SharpenIncumbent(_)
                 if (search.predicted <= NOT_WORTH * limit || most <= NOT_WORTH * limit)
-                    && self.state.progress.num_small >= SMALL_IN_A_ROW =>
+                    && self.state.progress.num_small > 0 =>
             {
                 Next::Stop(Termination::Converged)
             }

@@ -2,8 +2,8 @@
 //! no step is accepted that does not decrease the exact objective.
 
 use inexact_lbfgs::{
-    Answer, EvalError, FnOracle, Interval, Job, Options, Oracle, Problem, Report, Termination,
-    minimize,
+    Answer, EvalError, FnOracle, InexactFn, Interval, Job, Options, Oracle, Problem, Report,
+    Request, Termination, minimize,
 };
 
 use proptest::prelude::*;
@@ -116,6 +116,29 @@ fn intervals_that_never_narrow_end_at_the_floor() {
         }
         assert!(report.num_evaluations() < 500);
     }
+}
+
+/// Where no step can gain as much as a thousandth of the limit of convergence, a run ends, instead
+/// of asking for intervals that rounding does not allow. After two steps, the gradient of this
+/// function is only its error.
+#[test]
+fn gains_next_to_nothing_are_not_worth_sharpening() {
+    let mut count = 0;
+    let evaluate = |theta: &[f64], _: &Request<()>| {
+        count += 1;
+        let value = 1.0 + 0.5 * theta.iter().map(|x| x * x).sum::<f64>();
+        let gradient = theta.iter().zip(wild(theta.len(), count));
+        let gradient = gradient.map(|(x, wild)| x + 1e-6 * wild).collect();
+        let mut answer = Answer::exact(value, gradient);
+        answer.interval = Interval::new(value - 1e-11, value + 1e-11);
+        Ok(answer)
+    };
+    let problem = Problem::new([1.0, 0.5, -0.2]);
+    let report = minimize(&mut InexactFn::new(evaluate), problem, Options::default());
+    let report = report.expect("valid");
+    assert_eq!(report.termination, Termination::Converged);
+    assert_eq!(report.num_evaluations() as u64, report.num_points);
+    assert!(report.value < 1.0 + 1e-9, "{}", report.value);
 }
 
 #[test]

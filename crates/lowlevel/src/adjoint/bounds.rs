@@ -89,7 +89,7 @@ pub fn corrected_value<O: StronglyConvex>(
     let error = adjoint.error.value();
     let roundings = roundings_of_sum(dim);
     let underflow = dim as f64 * f64::MIN_POSITIVE;
-    let (q_norm, gradient_norm) = (norm(q), norm(gradient));
+    let (q_norm, gradient_norm) = (adjoint.norm, norm(gradient));
     let gradient_rounding = objective.gradient_rounding(norm(x), gradient_norm) + underflow;
     let value = loss.value - inner(q, gradient);
     let rounding = or_infinite(loss.rounding.value)

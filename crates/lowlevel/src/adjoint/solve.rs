@@ -49,8 +49,8 @@ pub fn solve_adjoint<O: StronglyConvex>(
         return Err(SolveError::NonFiniteLoss);
     }
     state.make_room(dim);
-    // the compiler uses vectors for the first pass
-    if state.q.iter().fold(false, |any, q| any | !q.is_finite())
+    // One pass over the start suffices if its norm is finite.
+    if !norm(&state.q).is_finite()
         && let Some(index) = state.q.iter().position(|q| !q.is_finite())
     {
         state.q.fill(0.0);
@@ -73,15 +73,16 @@ pub fn solve_adjoint<O: StronglyConvex>(
     if solved.is_err() {
         state.q.fill(0.0);
     }
-    let (residual, outcome) = solved?;
+    let (measured, outcome) = solved?;
     let third_order = second.third_order(&state.q, error.value(), scratch);
     let near = || second.curvature_near(error.value(), scratch);
     let near = stop.local_curvature.then(near).flatten();
     Ok(Adjoint {
-        residual,
+        residual: measured.bound(),
         outcome,
         products,
         work,
+        norm: measured.q_norm,
         error,
         third_order: ThirdOrder {
             vector: or_infinite(third_order.vector),
@@ -176,6 +177,8 @@ struct Measured {
     norm: f64,
     /// A bound on its rounding error.
     rounding: f64,
+    /// The computed norm of the adjoint.
+    q_norm: f64,
 }
 
 impl Measured {
@@ -189,12 +192,12 @@ impl Measured {
 const MAX_ROUNDS: usize = 8;
 
 impl<S> System<'_, S> {
-    /// Solves the system. Returns the bound on the residual, and the reason why it ended.
+    /// Solves the system. Returns the residual, and the reason why it ended.
     fn run(
         &mut self,
         stop: AdjointStop,
         rhs_norm: f64,
-    ) -> Result<(f64, AdjointOutcome), SolveError> {
+    ) -> Result<(Measured, AdjointOutcome), SolveError> {
         let (mut best, target) = if self.second.is_direct() {
             let target = stop.target_without_start(rhs_norm);
             (self.solve_directly(rhs_norm, target)?, target)
@@ -207,13 +210,13 @@ impl<S> System<'_, S> {
         for _ in 0..MAX_ROUNDS {
             // If the gradient of the loss is zero, so is the adjoint.
             if best.bound() <= target || rhs_norm == 0.0 {
-                return Ok((best.bound(), AdjointOutcome::Converged));
+                return Ok((best, AdjointOutcome::Converged));
             }
             if best.norm <= best.rounding {
-                return Ok((best.bound(), AdjointOutcome::RoundingFloor));
+                return Ok((best, AdjointOutcome::RoundingFloor));
             }
             if products >= limit {
-                return Ok((best.bound(), AdjointOutcome::ProductLimit));
+                return Ok((best, AdjointOutcome::ProductLimit));
             }
             let vectors = &mut *self.vectors;
             vectors.best.copy_from_slice(&vectors.q);
@@ -232,7 +235,7 @@ impl<S> System<'_, S> {
                     true => AdjointOutcome::ProductLimit,
                     false => AdjointOutcome::Stalled,
                 };
-                return Ok((best.bound(), outcome));
+                return Ok((best, outcome));
             }
         }
         let outcome = match best.bound() <= target {
@@ -240,7 +243,7 @@ impl<S> System<'_, S> {
             false if best.norm <= best.rounding => AdjointOutcome::RoundingFloor,
             false => AdjointOutcome::Stalled,
         };
-        Ok((best.bound(), outcome))
+        Ok((best, outcome))
     }
 
     /// Solves the system with a direct method, which needs no start. A solution that is no better
@@ -331,6 +334,7 @@ impl<S> System<'_, S> {
         Measured {
             norm: residual_norm,
             rounding: (1.0 + relative) * (of_terms + underflow) + relative * residual_norm,
+            q_norm,
         }
     }
 

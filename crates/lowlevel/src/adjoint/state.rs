@@ -149,6 +149,8 @@ pub struct Adjoint {
     pub products: u64,
     /// All work of this call, in units of one gradient.
     pub work: f64,
+    /// The computed norm of `$\tilde q$`.
+    pub norm: f64,
     /// The radius `$\varepsilon$` of the ball around `$\tilde x$` in which `third_order` and
     /// `curvature` hold.
     pub error: ErrorBound,

@@ -93,7 +93,7 @@ const FORCING_TARGET: f64 = 0.3;
 const MAX_ITERATIONS: usize = 100;
 /// The cost of a typical Newton step, in gradients.
 const STEP_COST: f64 = 16.0;
-/// A typical ratio of the gradient's error bound to the error; 18 to 76 were measured.
+/// A typical ratio of the gradient's error bound to the error; 18 to 336 were measured.
 const LOOSENESS: f64 = 60.0;
 
 impl<'a> FourierPicture<'a> {

@@ -43,7 +43,9 @@
 //! \|\delta\| \le R = \frac{\|r\| + \sqrt{\|r\|^2 + 4(1 - \kappa)\mu Q}}{2(1 - \kappa)\mu},
 //! ```
 //!
-//! and `$\|x^* - x\| \le \|z\| + R$`. An `$S$` exists unless the gradient of `$h$` is nearly of
+//! and `$\|x^* - x\| \le \|z\| + R$`. The bound holds for any `$z$`, so conjugate gradients stop as
+//! soon as `$R$` is small enough: with `$m = (1 - \kappa)\mu$` and `$t$` = target `$- \|z\|$`,
+//! `$R \le t$` if `$\|r\| \le mt - Q/t$`. An `$S$` exists unless the gradient of `$h$` is nearly of
 //! norm 1, that is, at edges, where `$\rho_j$` is of the order `$a_j(|t_j|/|d_j|)^2$`.
 //!
 //! **Rounding.** The residual is computed by a product whose error is bounded, and the error of the
@@ -62,16 +64,20 @@ use super::picture::{COST, COST_PER_ITERATION, FourierPicture, FourierPictureScr
 use super::picture_newton::Limits;
 
 /// The accepted residual of the Newton system, relative to `$\mu\|z\|$`; a choice.
-const RESIDUAL: f64 = 0.2;
+const RESIDUAL: f64 = 0.5;
+/// The accepted residual, relative to the largest one with which the target is certified; a choice.
+const PART: f64 = 0.7;
 /// The residual, relative to the gradient, at which the bound is given up if it is impossible; a
 /// choice.
 const ROUGH: f64 = 0.1;
 /// The share `$\kappa$`; a choice.
 const SHARE: f64 = 0.25;
 /// The largest number of iterations of conjugate gradients; a choice.
-const MAX_ITERATIONS: usize = 120;
+const MAX_ITERATIONS: usize = 250;
 /// The reserve with which `$S$` is chosen; a choice.
 const RESERVE: f64 = 1.05;
+/// Exceeds the relative rounding error of every single term of the bound.
+const UP: f64 = 1.0 + 256.0 * UNIT_ROUNDOFF;
 /// The cost of the bound without the solution of its system, in gradients (measured).
 const BOUND_COST: f64 = 4.0;
 
@@ -87,46 +93,46 @@ impl FourierPicture<'_> {
     ) -> (f64, f64) {
         let mu = self.curvature.strong_convexity();
         let proved = (at.gradient_norm + gradient_error) / mu * (1.0 + 4.0 * UNIT_ROUNDOFF);
-        let target = at.target_norm / mu;
+        let target = match at.target_norm / mu {
+            target if target > 0.0 => target,
+            _ => f64::INFINITY,
+        };
         let (model, own) = (self.system(), &mut scratch.system);
         model.linearise(at.x, None, own);
         model.start(-1.0, at.gradient, own, &mut scratch.fourier);
-        let limits = Limits {
-            residual: gradient_error,
+        let mut limits = Limits {
+            residual: gradient_error.max(ROUGH * at.gradient_norm),
             relative: RESIDUAL * mu,
-            largest: if target > 0.0 { target } else { f64::INFINITY },
+            largest: target,
             max_iterations: MAX_ITERATIONS,
         };
-        let rough = Limits {
-            residual: ROUGH * at.gradient_norm,
-            ..limits
-        };
-        let (iterations, mut is_solved) = model.solve(rough, own, &mut scratch.fourier);
-        let mut cost = COST + COST_PER_ITERATION * count(iterations);
+        let (iterations, is_rough) = model.solve(limits, own, &mut scratch.fourier);
+        let cost = COST + COST_PER_ITERATION * count(iterations);
         let mut z = std::mem::take(&mut scratch.vector);
         model.solution(own, &mut z, &mut scratch.fourier);
-        // With a residual of zero, the target must be in reach.
-        if is_solved && self.remainder(at.x, &z, 0.0, scratch) < limits.largest {
-            let own = &mut scratch.system;
-            let (more, is_small) = model.solve(limits, own, &mut scratch.fourier);
-            cost += COST_PER_ITERATION * count(more);
-            is_solved = is_small;
-            model.solution(own, &mut z, &mut scratch.fourier);
-        } else {
-            is_solved = false;
-        }
-        if !is_solved {
+        // The largest residual with which the target is certified if z and Q do not change.
+        let z_norm = norm(&z);
+        let room = (target - z_norm).max(0.0);
+        let source = self.source(at.x, &z, &mut scratch.remainders);
+        let largest = (1.0 - SHARE) * mu * room - source / room;
+        if !(is_rough && largest > 0.0) {
             scratch.vector = z;
             return (proved, cost + 1.0);
         }
+        limits.residual = gradient_error;
+        limits.relative = limits.relative.min(PART * largest / z_norm);
+        limits.max_iterations -= iterations;
+        let (more, _) = model.solve(limits, &mut scratch.system, &mut scratch.fourier);
+        model.solution(&scratch.system, &mut z, &mut scratch.fourier);
+        // Whatever the iterations achieved, the bound holds.
         let residual = self.newton_residual(at, &z, scratch) + gradient_error;
         let z_norm = norm(&z) * (1.0 + count(self.dim() + 8) * UNIT_ROUNDOFF);
-        let rest = self.remainder(at.x, &z, residual, scratch);
+        let source = self.source(at.x, &z, &mut scratch.remainders);
         scratch.vector = z;
-        let bound = (z_norm + rest) * (1.0 + 4.0 * UNIT_ROUNDOFF);
+        let bound = (z_norm + self.radius(residual, source)) * (1.0 + 4.0 * UNIT_ROUNDOFF);
         // NaN takes the bound of the gradient.
         let least = if bound < proved { bound } else { proved };
-        (least, cost + BOUND_COST)
+        (least, cost + COST_PER_ITERATION * count(more) + BOUND_COST)
     }
 
     /// Returns a bound on `$\|g + H(x)z\|$`.
@@ -149,20 +155,11 @@ impl FourierPicture<'_> {
         residual * (1.0 + roundings) + self.product_rounding(norm(z)) * (1.0 + roundings)
     }
 
-    /// Returns the bound `$R$` on `$\|\delta\|$`.
-    fn remainder(
-        &self,
-        x: &[f64],
-        z: &[f64],
-        residual: f64,
-        scratch: &mut FourierPictureScratch,
-    ) -> f64 {
-        /// Exceeds the relative rounding error of every single term.
-        const UP: f64 = 1.0 + 256.0 * UNIT_ROUNDOFF;
+    /// Returns the sum `$Q$`.
+    fn source(&self, x: &[f64], z: &[f64], pairs: &mut Vec<[f64; 2]>) -> f64 {
         let TvParameters { alpha, nu, .. } = self.parameters;
         let mu = self.curvature.strong_convexity();
-        self.regularizer.remainders(x, z, &mut scratch.remainders);
-        let pairs = &scratch.remainders;
+        self.regularizer.remainders(x, z, pairs);
         let [lost, largest] = self.regularizer.response_bounds(x, z);
         let rounding = 2.0 * (lost / nu + 16.0 * UNIT_ROUNDOFF) * (1.0 + largest / nu) * UP;
         let per_curvature = SHARE * mu / self.regularizer.as_regularizer().lipschitz();
@@ -186,9 +183,13 @@ impl FourierPicture<'_> {
                 sum += rho * rho / (4.0 * absorbing) * UP;
             }
         }
-        let rest = mu * (1.0 - SHARE) / UP;
-        let sum = sum * (1.0 + count(pairs.len()) * UNIT_ROUNDOFF) + f64::MIN_POSITIVE;
-        let root = (residual * residual + 4.0 * rest * sum).sqrt();
+        sum * (1.0 + count(pairs.len()) * UNIT_ROUNDOFF) + f64::MIN_POSITIVE
+    }
+
+    /// Returns the bound `$R$` on `$\|\delta\|$`.
+    fn radius(&self, residual: f64, source: f64) -> f64 {
+        let rest = self.curvature.strong_convexity() * (1.0 - SHARE) / UP;
+        let root = (residual * residual + 4.0 * rest * source).sqrt();
         (residual + root) / (2.0 * rest) * UP
     }
 }

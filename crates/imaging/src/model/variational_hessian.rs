@@ -142,7 +142,7 @@ impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratc
     fn metric(&self) -> Option<MetricCosts> {
         let is_offered = self.regularizer_hessian().metric_len() > 0;
         (is_offered && self.data_curvature? > 0.0).then_some(MetricCosts {
-            set: 0.8,
+            set: 0.6,
             apply: 0.25,
         })
     }

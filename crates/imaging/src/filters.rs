@@ -3,6 +3,7 @@
 mod basis;
 mod hessian;
 mod limited;
+mod metric;
 mod mixed;
 mod mixing;
 mod potential;

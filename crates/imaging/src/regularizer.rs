@@ -106,6 +106,25 @@ pub trait RegularizerHessian: Sync {
     /// preconditioner, so other numbers that are not negative only cost time.
     fn add_diagonal(&self, weight: f64, memory: &[f64], diagonal: &mut [f64]);
 
+    /// The number of `f64` of memory of [`set_metric`](Self::set_metric). The default, zero, is for
+    /// regularisers without one.
+    fn metric_len(&self) -> usize {
+        0
+    }
+
+    /// Overwrites `memory` with a matrix that resembles the inverse of
+    /// `$\delta I + w R''(x)$`, where `data` is `$\delta > 0$` and `weight` is `$w$`. See
+    /// [`lowlevel::SecondOrder::apply_metric`].
+    fn set_metric(&self, data: f64, weight: f64, x: &[f64], memory: &mut [f64]) {
+        let _ = (data, weight, x, memory);
+    }
+
+    /// Overwrites `out` with the product of this matrix and `r`.
+    fn apply_metric(&self, memory: &[f64], r: &[f64], out: &mut [f64]) {
+        let _ = memory;
+        out.copy_from_slice(r);
+    }
+
     /// Bounds how much `$R''$` changes in a ball of radius `error` around `$x$`, as far as it is
     /// seen from `q`. It may overwrite parts of `memory` that the other methods do not need.
     fn third_order(&self, q: &[f64], error: f64, memory: &mut [f64]) -> ThirdOrder;

@@ -29,6 +29,7 @@
 //! and are not stored.
 
 use crate::adjoint::AdjointState;
+use crate::metric::MetricVectors;
 use crate::objective::StronglyConvex;
 use crate::second_order::{NewtonRange, SecondOrderCosts};
 
@@ -164,9 +165,10 @@ impl Corrections {
     }
 }
 
-/// The vectors of corrections. A copy of them is empty.
+/// The vectors of corrections, and of steps with a metric. A copy of them is empty.
 #[derive(Debug, Default)]
 pub(crate) struct CorrectionVectors {
+    pub(crate) metric: MetricVectors,
     pub(crate) system: AdjointState,
     pub(crate) dual: Vec<f64>,
     /// The corrected point, and the gradient there.
@@ -177,6 +179,7 @@ pub(crate) struct CorrectionVectors {
 impl CorrectionVectors {
     pub(crate) const fn new() -> Self {
         Self {
+            metric: MetricVectors::new(),
             system: AdjointState::new(),
             dual: Vec::new(),
             point: Vec::new(),

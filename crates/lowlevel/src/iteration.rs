@@ -5,10 +5,11 @@ use crate::certificate::{ErrorBound, GradientBound, Norms};
 use crate::correction::Corrections;
 use crate::domain::Domain;
 use crate::error::SolveError;
-use crate::evaluator::{Evaluator, Measured, ROUGH_WORK};
+use crate::evaluator::{Evaluator, Measured, ROUGH_MARGIN, ROUGH_WORK};
 use crate::memory::Memory;
 use crate::method::Method;
 use crate::method::newton::NewtonProgress;
+use crate::metric::MetricSteps;
 use crate::newton::NewtonSteps;
 use crate::norm::{UNIT_ROUNDOFF, norm};
 use crate::objective::StronglyConvex;
@@ -74,7 +75,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             other_work: 0.0,
             rough_above: None,
             rough_error: None,
-            rough_norm: 0.0,
+            smallest_rough: (f64::INFINITY, 0),
         };
         let bound = match &state.memory {
             Memory::Projected(memory) => {
@@ -239,6 +240,47 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         true
     }
 
+    /// Takes a step with the metric of the objective, which counts as one iteration, if one is due.
+    /// Returns whether the point has moved.
+    pub(crate) fn metric_step(&mut self, steps: &mut MetricSteps) -> bool {
+        let State {
+            point,
+            memory,
+            correction,
+            ..
+        } = &mut *self.state;
+        let Some(second) = self.evaluator.objective.second_order() else {
+            return false;
+        };
+        let known = memory.gradient().and_then(|gradient| gradient.norm);
+        let Some(before) = known.filter(|norm| steps.is_due(*norm)) else {
+            return false;
+        };
+        if steps.is_start() {
+            memory.forget_momentum(point);
+        }
+        let Some(gradient) = memory.gradient_mut() else {
+            return false;
+        };
+        let (evaluator, vectors) = (&mut self.evaluator, &mut correction.metric);
+        let rough_error = evaluator.rough_error;
+        steps.advance(second, point, gradient, vectors, evaluator);
+        // A step that changes nothing, and a gradient that is not finite, are refused.
+        let mut norm = f64::INFINITY;
+        if vectors.have_moved(point) {
+            norm = evaluator.gradient(point, gradient).unwrap_or(norm);
+        }
+        if !steps.accept(before, norm) {
+            MetricSteps::take_back(point, gradient, vectors);
+            gradient.norm = Some(before);
+            evaluator.rough_error = rough_error;
+            return false;
+        }
+        self.measured = Some(Measured::gradient(norm));
+        evaluator.iterations += 1;
+        true
+    }
+
     /// After an error, the point of the state is only a start, since its gradient may not be
     /// finite.
     fn forget_on_error<T>(&mut self, result: Result<T, SolveError>) -> Result<T, SolveError> {
@@ -333,13 +375,46 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         self.evaluator.rough_error.is_some()
     }
 
-    /// Allows rough gradients while they are larger than the one that certifies `target`. Over a
-    /// set there are none, since steps are certified, not gradients.
+    /// Allows rough gradients while they are larger than the one that certifies `target`, and
+    /// clearly larger than their error. If the bound on the error does not show this, the error at
+    /// the start is measured. Over a set there are none, since steps are certified, not gradients.
     pub(crate) fn allow_rough_gradients(&mut self, target: ErrorBound) {
-        let is_offered = self.evaluator.objective.rough_rounding(0.0, 0.0).is_some();
-        if is_offered && self.domain.is_whole() {
-            self.evaluator.rough_above = Some(self.threshold(target));
+        let threshold = self.threshold(target);
+        let State {
+            point,
+            memory,
+            correction,
+            ..
+        } = &mut *self.state;
+        let Some(exact) = memory.gradient() else {
+            return;
+        };
+        let Some(exact_norm) = exact.norm.filter(|norm| *norm > threshold) else {
+            return;
+        };
+        let evaluator = &mut self.evaluator;
+        let objective = evaluator.objective;
+        let Some(bound) = objective.rough_rounding(norm(point), exact_norm) else {
+            return;
+        };
+        let mut least = threshold;
+        // NaN is measured.
+        if !(ROUGH_MARGIN * bound <= threshold) {
+            let rough = &mut correction.gradient;
+            rough.resize(point.len(), 0.0);
+            objective.rough_gradient(point, rough, evaluator.scratch);
+            evaluator.gradients += 1;
+            evaluator.other_work += ROUGH_WORK - 1.0;
+            for (rough, exact) in rough.iter_mut().zip(&exact.values) {
+                *rough -= exact;
+            }
+            let error = norm(rough);
+            if !error.is_finite() {
+                return;
+            }
+            least = least.max(ROUGH_MARGIN * error);
         }
+        evaluator.rough_above = Some(least);
     }
 
     /// Replaces the gradient of the point if it is rough.

@@ -94,6 +94,7 @@ mod evaluator;
 mod iteration;
 mod memory;
 mod method;
+mod metric;
 mod newton;
 mod norm;
 mod objective;
@@ -120,7 +121,7 @@ pub use newton::{NewtonPoint, NewtonRun, NewtonSteps};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, StronglyConvex};
 pub use second_order::{
-    NewtonRange, SecondOrder, SecondOrderCosts, ThirdOrder, TwiceDifferentiable,
+    MetricCosts, NewtonRange, SecondOrder, SecondOrderCosts, ThirdOrder, TwiceDifferentiable,
 };
 pub use solve::Solver;
 pub use state::State;

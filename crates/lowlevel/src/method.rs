@@ -17,8 +17,9 @@ pub enum Method {
     /// The fastest method known for the objective. Over a set this is FISTA. Over the whole space
     /// it is [`Newton`](Self::Newton) if the objective offers Newton steps and `$\sqrt{L/\mu}$`
     /// exceeds their cost in gradients, and [`HeavyBall`](Self::HeavyBall) otherwise. The heavy
-    /// ball gets Newton corrections if the objective states where they help
-    /// ([`SecondOrderCosts::newton`](crate::SecondOrderCosts::newton)).
+    /// ball gets quasi-Newton steps if the objective offers a
+    /// [metric](crate::SecondOrder::metric), and otherwise Newton corrections if it states where
+    /// they help ([`SecondOrderCosts::newton`](crate::SecondOrderCosts::newton)).
     #[default]
     Auto,
     /// The Newton-like steps of the objective ([`NewtonSteps`](crate::NewtonSteps)) with a line

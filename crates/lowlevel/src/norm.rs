@@ -4,7 +4,7 @@
 pub const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
 /// The number of partial sums: enough to fill the widest vector registers.
-const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 
 /// Returns the sum of squares, added in an order that does not depend on the machine. It may
 /// overflow or underflow.

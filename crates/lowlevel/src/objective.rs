@@ -213,9 +213,9 @@ pub trait StronglyConvex: Sync {
     /// `None`, there are no rough gradients.
     ///
     /// The solver iterates with rough gradients while they are larger than the gradient that would
-    /// certify the target. Once they are smaller than this bound, they must become smaller in every
-    /// iteration, down to a small share of it. The last gradient of a solve is never rough, and
-    /// the certified error comes from it.
+    /// certify the target, and clearly larger than their error. If this bound does not show this,
+    /// the error is measured where the solve starts, and rough gradients end where they no longer
+    /// fall. The last gradient of a solve is never rough, and the certified error comes from it.
     fn rough_rounding(&self, x_norm: f64, gradient_norm: f64) -> Option<f64> {
         let _ = (x_norm, gradient_norm);
         None

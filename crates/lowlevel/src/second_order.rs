@@ -81,6 +81,28 @@ pub trait SecondOrder<S> {
         out.copy_from_slice(r);
     }
 
+    /// The costs of a metric, if there is one. [`Method::Auto`](crate::Method::Auto) then takes
+    /// quasi-Newton steps with it, and no Newton corrections. Iterates then depend on where a solve
+    /// begins, since each one begins with a new metric. The default is `None`.
+    fn metric(&self) -> Option<MetricCosts> {
+        None
+    }
+
+    /// Prepares [`apply_metric`](Self::apply_metric) at `$x$`. Must not allocate. The default does
+    /// nothing.
+    fn set_metric(&self, x: &[f64], scratch: &mut S) {
+        let _ = (x, scratch);
+    }
+
+    /// Overwrites `out` with `$Pr$` for a symmetric positive definite matrix `$P$` that resembles
+    /// the inverse of Hessians at the point of the last [`set_metric`](Self::set_metric) and
+    /// around it, possibly up to a factor. Only the speed of a solve depends on it. Gradients may
+    /// be evaluated in between. Must not allocate. The default is the identity.
+    fn apply_metric(&self, r: &[f64], out: &mut [f64], scratch: &mut S) {
+        let _ = scratch;
+        out.copy_from_slice(r);
+    }
+
     /// Bounds the change of the Hessian in a ball of radius `error` around `$x$`, applied to `q`.
     /// Must not allocate.
     fn third_order(&self, q: &[f64], error: f64, scratch: &mut S) -> ThirdOrder;
@@ -123,6 +145,16 @@ pub struct NewtonRange {
     /// The number of products with which preconditioned conjugate gradients make a residual ten
     /// times smaller.
     pub products: f64,
+}
+
+/// The costs of a metric, in units of one gradient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MetricCosts {
+    /// The cost of [`set_metric`](SecondOrder::set_metric).
+    pub set: f64,
+    /// The cost of [`apply_metric`](SecondOrder::apply_metric), including that of the vector
+    /// operations of the caller.
+    pub apply: f64,
 }
 
 impl Default for SecondOrderCosts {

@@ -11,6 +11,7 @@ use crate::error::SolveError;
 use crate::evaluator::Measured;
 use crate::iteration::Iteration;
 use crate::method::Method;
+use crate::metric::MetricSteps;
 use crate::objective::StronglyConvex;
 use crate::state::State;
 use crate::stop::{Observer, Outcome, Progress, Solved, Stop};
@@ -51,7 +52,8 @@ impl<'a> Solver<'a> {
 
     /// Continues the last solve of `objective` in `state`. The iterates are the same as if the
     /// solve had not stopped, except that an objective with
-    /// [rough gradients](StronglyConvex::rough_gradient) continues from an exact one.
+    /// [rough gradients](StronglyConvex::rough_gradient) continues from an exact one, and one with
+    /// a [metric](crate::SecondOrder::metric) sets it again.
     ///
     /// Over the whole space no gradient is evaluated twice if the objective has a
     /// [`fingerprint`](StronglyConvex::fingerprint), as all models of the crate `imaging` have. For
@@ -151,8 +153,12 @@ impl<'a> Solver<'a> {
             } => match solve.newton {
                 None => {
                     let is_auto = self.method == Method::Auto && self.domain.is_whole();
-                    let corrections = is_auto.then(|| Corrections::of(objective)).flatten();
-                    until_certified(solve, corrections, target, max_iterations, observer)
+                    let faster = if is_auto {
+                        Faster::of(objective)
+                    } else {
+                        Faster::None
+                    };
+                    until_certified(solve, faster, target, max_iterations, observer)
                 }
                 Some(newton) => {
                     let looseness = newton.looseness();
@@ -172,10 +178,27 @@ impl<'a> Solver<'a> {
 /// the number of checks grows only with the logarithm of the number of iterations.
 const FIRST_CHECK: u64 = 64;
 
+/// Iterations that may be faster than those of the heavy ball.
+#[derive(Debug)]
+enum Faster {
+    None,
+    Metric(MetricSteps),
+    Corrections(Corrections),
+}
+
+impl Faster {
+    /// What the objective offers.
+    fn of<O: StronglyConvex>(objective: &O) -> Self {
+        let metric = MetricSteps::of(objective).map(Self::Metric);
+        let corrections = || Corrections::of(objective).map(Self::Corrections);
+        metric.or_else(corrections).unwrap_or(Self::None)
+    }
+}
+
 /// Iterates until the gradient certifies `target`, or until that proves impossible.
 fn until_certified<O: StronglyConvex>(
     mut solve: Iteration<'_, O>,
-    mut corrections: Option<Corrections>,
+    mut faster: Faster,
     target: ErrorBound,
     max_iterations: Option<u64>,
     mut observer: Option<&mut Observer<'_>>,
@@ -219,10 +242,12 @@ fn until_certified<O: StronglyConvex>(
             break Outcome::Stalled;
         }
         let before = check.then(|| solve.position());
-        let corrected = corrections
-            .as_mut()
-            .is_some_and(|corrections| solve.correct(corrections, target));
-        if !corrected {
+        let is_made = match &mut faster {
+            Faster::None => false,
+            Faster::Metric(steps) => solve.metric_step(steps),
+            Faster::Corrections(corrections) => solve.correct(corrections, target),
+        };
+        if !is_made {
             solve.step()?;
         }
         if watch(&solve, &mut observer).is_break() {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use imaging::{Grid, Window};
 use lowlevel::adjoint::MixedBound;
 use lowlevel::{
-    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, SecondOrderCosts,
-    StronglyConvex, ThirdOrder, Update,
+    Curvature, ErrorBound, MetricCosts, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder,
+    SecondOrderCosts, StronglyConvex, ThirdOrder, Update,
 };
 
 use super::FamilyKind;
@@ -399,6 +399,18 @@ where
 
     fn precondition(&self, r: &[f64], out: &mut [f64], scratch: &mut FamilyScratch) {
         self.second().precondition(r, out, scratch.get());
+    }
+
+    fn metric(&self) -> Option<MetricCosts> {
+        self.second().metric()
+    }
+
+    fn set_metric(&self, x: &[f64], scratch: &mut FamilyScratch) {
+        self.second().set_metric(x, scratch.get());
+    }
+
+    fn apply_metric(&self, r: &[f64], out: &mut [f64], scratch: &mut FamilyScratch) {
+        self.second().apply_metric(r, out, scratch.get());
     }
 
     fn third_order(&self, q: &[f64], error: f64, scratch: &mut FamilyScratch) -> ThirdOrder {

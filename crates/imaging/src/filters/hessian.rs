@@ -419,6 +419,18 @@ impl RegularizerHessian for FilterRegularizer {
         }
     }
 
+    fn metric_len(&self) -> usize {
+        self.factors_len()
+    }
+
+    fn set_metric(&self, data: f64, weight: f64, x: &[f64], memory: &mut [f64]) {
+        with_parts!(self.grid, P => self.set_factors::<P>(data, weight, x, memory));
+    }
+
+    fn apply_metric(&self, memory: &[f64], r: &[f64], out: &mut [f64]) {
+        with_parts!(self.grid, P => self.apply_factors::<P>(memory, r, out));
+    }
+
     fn third_order(&self, q: &[f64], error: f64, memory: &mut [f64]) -> ThirdOrder {
         let x = &memory[self.weights_len()..];
         with_parts!(self.grid, P, PAIR => self.third_order_of_parts::<P, PAIR>(x, q, error))

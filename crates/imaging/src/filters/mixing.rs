@@ -31,6 +31,8 @@ pub(super) struct Mixing {
     /// of the basis.
     forward: Combinations,
     backward: Combinations,
+    /// What combines each filter of the basis, with squares of coefficients.
+    squares: Combinations,
 }
 
 /// Combinations of planes: the coefficients and the indices of each.
@@ -102,11 +104,15 @@ impl Mixing {
                 }
             }
         }
+        let squared =
+            |row: &Vec<(f64, usize)>| row.iter().map(|(c, part)| (c * c, *part)).collect();
+        let squares = backward.iter().map(squared).collect();
         Ok(Self {
             entries,
             members,
             forward,
             backward,
+            squares,
         })
     }
 
@@ -210,6 +216,30 @@ impl Mixing {
         self.slant_responses(simd, mixed);
         for (out, row) in responses[1..].iter_mut().zip(&self.backward) {
             combine(simd, row, mixed, out);
+        }
+    }
+}
+
+impl Mixing {
+    /// Overwrites `out` with the weights of the filters of the basis, given those of the filters of
+    /// the bank: the diagonal of the matrix that the filters of the basis see at each pixel.
+    #[inline(always)]
+    pub(super) fn diagonal<T: Real, S: Simd>(
+        &self,
+        simd: S,
+        weights: &mut Responses<T>,
+        out: &mut Responses<T>,
+    ) {
+        // Both parts of a pair have the weights of both filters.
+        for [e, o] in self.pairs(&mut weights[1..]) {
+            let (e, o) = (T::vectors_mut::<S>(e), T::vectors_mut::<S>(o));
+            for (e, o) in e.iter_mut().zip(o) {
+                *e = T::add(simd, *e, *o);
+                *o = *e;
+            }
+        }
+        for (out, row) in out[1..].iter_mut().zip(&self.squares) {
+            combine(simd, row, weights, out);
         }
     }
 }

@@ -66,7 +66,8 @@ impl Sweep<'_> {
         self.run(pictures, Some(out), kernel);
     }
 
-    fn run<T: Real, const N: usize>(
+    /// Calls `kernel` in the same way, and changes `out` only if there is one.
+    pub(super) fn run<T: Real, const N: usize>(
         self,
         pictures: [Plane<'_>; N],
         mut out: Option<&mut [f64]>,

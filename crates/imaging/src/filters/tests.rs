@@ -59,7 +59,7 @@ fn distinct(bank: &FilterBank) -> Vec<TwoRoots> {
 }
 
 /// A bank on a small grid, with cosine or learned filters.
-fn any_bank() -> impl Strategy<Value = FilterRegularizer> {
+pub(super) fn any_bank() -> impl Strategy<Value = FilterRegularizer> {
     let grids = (
         1_usize..9,
         prop_oneof![1_usize..9, 30_usize..36],
@@ -86,7 +86,7 @@ fn any_bank() -> impl Strategy<Value = FilterRegularizer> {
 }
 
 /// The response of a filter at a pixel by the definition, with mirrored borders.
-fn response(
+pub(super) fn response(
     taps: &[f64],
     size: usize,
     grid: Grid,

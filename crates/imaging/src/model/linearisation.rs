@@ -18,6 +18,8 @@ pub(super) struct Linearisation {
     memory: Vec<f64>,
     /// The inverse of the diagonal of the Hessian.
     preconditioner: Vec<f64>,
+    /// The memory of a metric, which is set at points of its own.
+    pub(super) metric: Vec<f64>,
     /// The typical weight of squared differences, if the operator has a preconditioner of its own.
     pub(super) smoothing: Option<f64>,
 }

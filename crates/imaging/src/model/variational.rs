@@ -55,6 +55,8 @@ pub struct Variational<'a, A, R> {
     pub(super) xi: f64,
     pub(super) curvature: Curvature,
     pub(super) rounding: Rounding,
+    /// The number `$\delta$`, if the Hessian without the regulariser is `$\delta I$`.
+    pub(super) data_curvature: Option<f64>,
 }
 
 /// Working memory of a [`Variational`] model. The first use of second derivatives adds memory for
@@ -123,8 +125,10 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
                 found: regularizer.dim(),
             });
         }
+        let gram = operator.gram_spectrum(weights);
         Ok(Self {
-            curvature: curvature(operator.gram_spectrum(weights), alpha, &regularizer, xi)?,
+            curvature: curvature(gram, alpha, &regularizer, xi)?,
+            data_curvature: (gram.min >= gram.max).then_some(gram.min + xi),
             rounding: Rounding {
                 operator_norm: operator.gram_spectrum(Weights::Uniform).max.sqrt(),
                 largest_weight: weights.range().max,

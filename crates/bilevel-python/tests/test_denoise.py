@@ -68,7 +68,7 @@ def test_large_pictures_are_denoised_by_tiles(
     axis = -1 if image.ndim == 3 else None
     exact = bilevel.denoise(image, 0.1, accuracy=1e-9, channel_axis=axis)
     # so that tiles take less memory than the whole of a small picture
-    monkeypatch.setattr("bilevel._denoise.REGIONS", 0)
+    monkeypatch.setattr("bilevel._denoise.REGION", 0)
     made = bilevel.denoise(image, 0.1, accuracy=1e-3, channel_axis=axis, memory=32 * image.size)
     assert np.array_equal(made.image, made.image.astype(np.float32))
     assert rms(made.image - exact.image) <= made.error_bound + exact.error_bound
@@ -76,7 +76,7 @@ def test_large_pictures_are_denoised_by_tiles(
 
 
 def test_too_little_memory_is_refused() -> None:
-    needed = re.escape("takes about 3.1e-05 GB of memory, but 1e-08 GB are allowed")
+    needed = re.escape("takes about 9.6e-05 GB of memory, but 1e-08 GB are allowed")
     with pytest.raises(ValueError, match=needed + ": allow more, such as memory=(.*)") as caught:
         bilevel.denoise(NOISY[0], 0.1, memory=10)
     enough = float(str(caught.value).rpartition("=")[2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, field
 from typing import Any, Final, SupportsIndex
 
@@ -26,12 +27,12 @@ TRUSTED: Final = 0.01
 # A smaller estimate means that there is no noise, as in the program.
 NO_NOISE: Final = 1e-6
 # Memory per sample if a picture is denoised at once, in bytes, as in the program.
-WHOLE: Final = 64
+WHOLE: Final = 200
 # The same by tiles, for grey pictures and for pictures in colour, as in the program.
 TILED: Final = 16
 TILED_COLOUR: Final = 24
-# Memory of the regions of tiles on all threads, in bytes, as in the program.
-REGIONS: Final = 2**28
+# Memory of a region of tiles on one thread, in bytes, as in the program.
+REGION: Final = 2**27
 # Memory that a picture may take, in bytes, as in the program.
 MEMORY: Final = 4e9
 # The end of the message about missing pixels.
@@ -203,7 +204,8 @@ def _estimated(picture: _Picture) -> float:
 def _needs_tiles(planes: Array, allowed: float) -> bool:
     """Return whether a picture must be denoised by tiles, and refuse one that is too large."""
     whole = planes.size * WHOLE
-    by_tiles = planes.size * (TILED if planes.ndim == 2 else TILED_COLOUR) + REGIONS
+    regions = REGION * (os.cpu_count() or 1)
+    by_tiles = planes.size * (TILED if planes.ndim == 2 else TILED_COLOUR) + regions
     needed = min(whole, by_tiles)
     if needed <= allowed:
         return whole > allowed

@@ -52,7 +52,7 @@ pub struct MaskProblem {
     start: TvParameters,
     /// The relative weights of filters; without any, the regulariser is total variation.
     filters: Arc<[f64]>,
-    /// Whether the smoothing is learned, too.
+    /// Whether the smoothing of a final mask is tuned, too.
     learns_nu: bool,
     /// The accuracy of every reconstruction, if it is not what decisions need.
     fixed_error: Option<f64>,
@@ -136,7 +136,7 @@ impl MaskProblem {
             memory: Vec::new(),
             start: Self::START,
             filters: Arc::new([]),
-            learns_nu: false,
+            learns_nu: true,
             fixed_error: None,
             work: 0.0,
             evaluations: 0,
@@ -176,9 +176,11 @@ impl MaskProblem {
         self.start = tv;
     }
 
-    /// Learns the smoothing `nu` along with the mask, besides `alpha`.
-    pub const fn learn_nu(&mut self, learns: bool) {
-        self.learns_nu = learns;
+    /// Keeps the smoothing `nu` at this value. Otherwise it is tuned for each mask, besides
+    /// `alpha`, when the mask is final.
+    pub const fn fix_nu(&mut self, nu: f64) {
+        self.start.nu = nu;
+        self.learns_nu = false;
     }
 
     /// Computes every reconstruction to this certified error, instead of the accuracy that

@@ -54,8 +54,8 @@ pub trait SetOracle {
     /// When they cannot be computed.
     fn losses(&mut self, point: &mut Self::Point) -> Result<Vec<f64>, BoxError>;
 
-    /// Improves the other parameters of the objective. `roughly` is true as long as the set is not
-    /// complete.
+    /// Improves the other parameters of the objective: roughly while elements are added, and
+    /// accurately before the first exchange. Tuning at the end is left to the caller.
     ///
     /// # Errors
     /// When a point cannot be evaluated.
@@ -163,11 +163,7 @@ impl SetSearch {
             return Ok(found);
         }
         oracle.tune(&mut found.best, false)?;
-        if self.exchange(oracle, &mut found, &mut observe)?.is_break() {
-            return Ok(found);
-        }
-        oracle.tune(&mut found.best, false)?;
-        found.is_complete = true;
+        found.is_complete = (self.exchange(oracle, &mut found, &mut observe)?).is_continue();
         Ok(found)
     }
 

@@ -222,7 +222,6 @@ fn study(
         restarts,
     } = setting;
     let mut problem_of = problem(head, training, pattern)?;
-    problem_of.learn_nu(true);
     use_typical(&mut problem_of, filters)?;
     let held_out = head.held_out(NUM_TRAINING);
     let mut held_out = problem(head, &held_out, pattern)?;
@@ -248,7 +247,6 @@ fn study(
     let (seconds, work) = (start.elapsed().as_secs_f64(), problem_of.work());
     let tuning: Vec<_> = tuning.iter().map(|&index| training[index]).collect();
     let mut tuning = problem(head, &tuning, pattern)?;
-    tuning.learn_nu(true);
     let mut masks = tuning.compare(Some(&mut held_out), &options, &learned.point)?;
     masks.push(with_other(&mut tuning, &mut held_out, filters, &masks[0])?);
     let tv = learned.point.tv();
@@ -330,6 +328,7 @@ fn with_other(
 /// Times a search that ends after [`TIMED`] masks.
 fn time(head: &Head, filters: Option<FilterSet>, out: &mut dyn Write) -> Result<Timing> {
     let mut problem = problem(head, &head.spread(NUM_TRAINING, 0), Pattern::Lines)?;
+    problem.fix_nu(MaskProblem::START.nu);
     use_typical(&mut problem, filters)?;
     let mut options = MaskOptions::of_budget(Pattern::Lines, problem.grid(), BUDGET, CENTRE)?;
     options.restarts = usize::MAX;
@@ -365,6 +364,7 @@ fn saved(head: &Head, out: &mut dyn Write) -> Result<Saved> {
     let mut sets = Vec::new();
     for (run, error) in [None, Some(ACCURATE * SIDE as f64)].into_iter().enumerate() {
         let mut problem = problem(head, &head.spread(NUM_TRAINING, 0), Pattern::Lines)?;
+        problem.fix_nu(MaskProblem::START.nu);
         problem.fix_error(error);
         let options = MaskOptions::of_budget(Pattern::Lines, problem.grid(), BUDGET, CENTRE)?;
         let learned = problem.learn(&options, |_| ControlFlow::Continue(()))?;

@@ -207,7 +207,7 @@ def learn_mask(
     method: str = "search",
     model: str = "tv",
     filters: str | None = None,
-    learn_nu: bool = False,
+    nu: float | None = None,
     restarts: int = 1,
     max_exchanges: int = 150,
     noise: float = 0.0,
@@ -236,7 +236,7 @@ def learn_mask(
             with convex potentials.
         filters: The filters of model "filters": "dct3", "dct5" or "dct7", with 3, 5 or 7 pixels
             along each axis. Default: "dct3". Their relative weights are learned for the mask.
-        learn_nu: Whether the smoothing `nu` of the regulariser is learned, too.
+        nu: The smoothing of the regulariser. Default: it is learned for the final mask.
         restarts: The number of searches from different starts.
         max_exchanges: The largest number of exchanges that each search tries.
         noise: The standard deviation of complex noise to add, as a share of the brightest pixel of
@@ -269,7 +269,7 @@ def learn_mask(
         "centre": whole("centre", centre, 0),
         "method": one_of("method", method, ("search", "relax")),
         "filters": _filters(one_of("model", model, ("tv", "filters")), filters),
-        "learn_nu": bool(learn_nu),
+        "nu": None if nu is None else positive("nu", nu),
         "restarts": positive_int("restarts", restarts),
         "max_exchanges": whole("max_exchanges", max_exchanges, 0),
         "noise": nonnegative("noise", noise),

@@ -149,8 +149,9 @@ impl MaskProblem {
 
     /// Compares a mask with low-pass, equispaced and random masks of the same size and centre, on
     /// the slices of `held_out`, or on those of this problem if there is none. For each mask,
-    /// `alpha` is tuned on the slices of this problem; for random masks, so is the exponent of
-    /// their density. All masks have the filters of the learned one.
+    /// `alpha` is tuned on the slices of this problem, and so is `nu` unless it is fixed; for
+    /// random masks, so is the exponent of their density. All masks have the filters of the learned
+    /// one.
     ///
     /// The rows are: the mask itself, the best random mask on the slices of this problem, the mean
     /// of random masks with the best exponent, the low-pass mask, the equispaced mask.
@@ -192,7 +193,7 @@ impl MaskProblem {
             .min_by(|a, b| mean(*a).total_cmp(&mean(*b)));
         if let (Some((_, best_exponent, point)), Some(exponent)) = (best, exponent) {
             let mut point = point.clone();
-            self.tune_parameters(&mut point, false)?;
+            self.tune_parameters(&mut point)?;
             let name = format!(
                 "variable density, best of {} (exponent {best_exponent})",
                 random.len()

@@ -157,11 +157,12 @@ impl MaskProblem {
         }
     }
 
-    /// Learns a mask, and the parameters of the regulariser along with it. Relative weights of
-    /// filters are learned when the mask has its size, and again at the end. Calls `observe` after
-    /// every mask that was tried; it ends learning by returning [`ControlFlow::Break`], and the
-    /// result is the best mask so far. (A mask that is interrupted while it grows has fewer
-    /// elements than requested.)
+    /// Learns a mask, and the parameters of the regulariser along with it: `alpha` during the
+    /// search, and `nu` at its end. Relative weights of filters are learned when the mask has its
+    /// size, and again at the end. Calls `observe` after every mask that was tried; it ends
+    /// learning by returning [`ControlFlow::Break`], and the result is the best mask so far, with
+    /// tuned parameters. (A mask that is interrupted while it grows has fewer elements than
+    /// requested.)
     ///
     /// # Errors
     /// When the size of the mask does not fit, or a reconstruction fails.
@@ -180,7 +181,7 @@ impl MaskProblem {
             }
             // The observer sees intervals, which the oracle knows: it is lent to the search.
             let squares = self.squares();
-            let found = search.run(self, |progress| {
+            let mut found = search.run(self, |progress| {
                 let event = MaskProgress {
                     set: progress.set,
                     tv: progress.best.tv(),
@@ -195,6 +196,8 @@ impl MaskProblem {
             accepted += found.accepted;
             is_complete &= found.is_complete;
             let stopped = !found.is_complete;
+            self.tune_parameters(&mut found.best)?;
+            self.learn_filters(&mut found.best)?;
             let interval = self.interval(&found.best);
             let size = |set: &[bool]| set.iter().filter(|&&entry| entry).count();
             let is_best = best.as_ref().is_none_or(|best| {
@@ -220,14 +223,14 @@ impl MaskProblem {
         Ok(best)
     }
 
-    /// Evaluates a mask that was not learned, and tunes `alpha` for it (and `nu` if it is learned),
-    /// starting from the values in `tv`.
+    /// Evaluates a mask that was not learned, and tunes `alpha` for it (and `nu` unless it is
+    /// fixed), starting from the values in `tv`.
     ///
     /// # Errors
     /// When a reconstruction fails.
     pub fn tuned(&mut self, set: &[bool], tv: TvParameters) -> Result<MaskPoint, MaskError> {
         let mut point = self.evaluate_at(set, tv, None, f64::INFINITY)?;
-        self.tune_parameters(&mut point, false)?;
+        self.tune_parameters(&mut point)?;
         Ok(point)
     }
 
@@ -258,7 +261,7 @@ impl MaskProblem {
             }
         }
         let (_, mut point, exponent) = best.ok_or(MaskError::Empty)?;
-        self.tune_parameters(&mut point, false)?;
+        self.tune_parameters(&mut point)?;
         Ok((point, exponent))
     }
 }

@@ -284,16 +284,12 @@ impl MaskProblem {
         Ok(slopes)
     }
 
-    /// Improves alpha, and nu if it is learned.
-    pub(super) fn tune_parameters(
-        &mut self,
-        point: &mut MaskPoint,
-        roughly: bool,
-    ) -> Result<(), BoxError> {
-        self.tune_one(point, 0, roughly)?;
-        if self.learns_nu && !roughly {
-            self.tune_one(point, 1, roughly)?;
-            self.tune_one(point, 0, roughly)?;
+    /// Improves alpha, and nu if it is learned, for a final mask.
+    pub(super) fn tune_parameters(&mut self, point: &mut MaskPoint) -> Result<(), BoxError> {
+        self.tune_one(point, 0, false)?;
+        if self.learns_nu {
+            self.tune_one(point, 1, false)?;
+            self.tune_one(point, 0, false)?;
         }
         Ok(())
     }
@@ -327,8 +323,9 @@ impl MaskProblem {
                 break;
             }
             let width = TRIAL_WIDTHS[kind] * self.interval(point).upper;
-            let set = point.set.clone();
-            let mut trial = self.evaluate_at(&set, tv, Some(point), width)?;
+            let (set, relaxed) = (point.set.clone(), point.relaxed.clone());
+            let filters = point.filters.clone();
+            let mut trial = self.evaluate_from(&set, relaxed, tv, filters, Some(point), width)?;
             if is_better(self, &mut trial, point, LEAST_DECREASES[kind])? {
                 *point = trial;
             } else {
@@ -460,7 +457,7 @@ impl SetOracle for MaskProblem {
     }
 
     fn tune(&mut self, point: &mut MaskPoint, roughly: bool) -> Result<(), BoxError> {
-        self.tune_parameters(point, roughly)?;
+        self.tune_one(point, 0, roughly)?;
         if !roughly {
             self.learn_filters(point)?;
         }

@@ -18,7 +18,7 @@ pub struct RelaxedMask {
     pub rounded: LearnedMask,
     /// The learned weights of all elements.
     pub weights: Vec<f64>,
-    /// The objective with the learned weights, before rounding.
+    /// The objective with the learned weights and parameters tuned for them, before rounding.
     pub relaxed: f64,
 }
 
@@ -94,6 +94,8 @@ impl MaskProblem {
                 break;
             }
         }
+        // the rounded mask has its own parameters, so these weights have theirs
+        self.tune_parameters(&mut point)?;
         let relaxed = self.interval(&point).upper;
         let mut order: Vec<usize> = (0..weights.len()).collect();
         order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));

@@ -39,8 +39,8 @@ pub struct MaskSpec {
     /// The cosine filters of the regulariser; without them, it is total variation. They have
     /// convex potentials, whose relative weights are learned for the mask.
     pub filters: Option<FilterSet>,
-    /// Whether the smoothing `nu` is learned, besides `alpha`.
-    pub learn_nu: bool,
+    /// The smoothing `nu`, if it is fixed. Otherwise it is tuned for the final mask.
+    pub nu: Option<f64>,
     /// The number of searches: see [`MaskOptions::restarts`].
     pub restarts: usize,
     /// The largest number of exchanges that each search tries.
@@ -63,7 +63,7 @@ impl Default for MaskSpec {
             centre: 8,
             method: MaskMethod::Search,
             filters: None,
-            learn_nu: false,
+            nu: None,
             restarts: 1,
             max_exchanges: 150,
             noise: 0.0,
@@ -259,6 +259,9 @@ impl MaskStudy {
             is_noise,
             "zero or positive, such as 0.02",
         )?;
+        let nu = spec.nu.unwrap_or(MaskProblem::START.nu);
+        let is_nu = nu > 0.0 && nu < f64::INFINITY;
+        check("nu", nu, is_nu, "positive, such as 0.01")?;
         let restarts = spec.restarts as f64;
         check(
             "the number of searches",
@@ -311,7 +314,9 @@ impl MaskStudy {
             })
         };
         let mut learned_from = problem(&training)?;
-        learned_from.learn_nu(spec.learn_nu);
+        if let Some(nu) = spec.nu {
+            learned_from.fix_nu(nu);
+        }
         if let Some(set) = spec.filters {
             learned_from.use_filters(&vec![1.0; set.num_potentials()])?;
         }

@@ -50,6 +50,21 @@ fn slopes_are_those_of_the_objective() {
 }
 
 #[test]
+fn tuning_keeps_the_weights_of_elements() {
+    let mut problem = problem(Pattern::Lines);
+    let weights: Vec<f64> = (0..SIZE).map(|line| 0.1 + 0.05 * line as f64).collect();
+    let mut point = problem.evaluate_weights(&weights, None).unwrap();
+    let before = problem.interval(&point);
+    problem.tune_parameters(&mut point).unwrap();
+    assert!(point.tv().nu < MaskProblem::START.nu);
+    assert!(problem.interval(&point).upper < before.lower);
+    let (set, filters) = (point.set().to_vec(), problem.filters.clone());
+    let again = problem.evaluate_from(&set, Some(weights), point.tv(), filters, None, 1e-6);
+    let (again, own) = (problem.interval(&again.unwrap()), problem.interval(&point));
+    assert!(again.lower <= own.upper && own.lower <= again.upper);
+}
+
+#[test]
 fn masks_become_better_and_keep_their_centre() {
     for pattern in [Pattern::Lines, Pattern::Points] {
         let mut problem = problem(pattern);
@@ -163,6 +178,18 @@ fn a_study_learns_compares_and_reconstructs() {
     let outcome = study.learn(|_| ControlFlow::Continue(())).unwrap();
     assert_eq!(outcome.elements.len(), 4);
     assert_eq!(outcome.comparison.len(), 5);
+    let is_kept = |nu: f64| (nu - 0.02).abs() < 1e-15;
+    let fixed = MaskSpec {
+        nu: Some(0.02),
+        ..spec
+    };
+    let fixed = MaskStudy::new(&kspace, &fixed).unwrap().learn(|progress| {
+        assert!(is_kept(progress.tv.nu));
+        ControlFlow::Continue(())
+    });
+    let fixed = fixed.unwrap();
+    assert!(is_kept(fixed.nu) && fixed.comparison.iter().all(|mask| is_kept(mask.nu)));
+    assert!(outcome.nu < 0.01 && outcome.objective[1] < fixed.objective[0]);
     assert!(outcome.comparison.iter().all(|mask| mask.scores.len() == 1));
     assert!(outcome.findings()[0].contains("On the held-out slice"));
     let pictures = study.reconstructions(&outcome.comparison[0]).unwrap();
@@ -229,8 +256,10 @@ fn rounding_is_explained_and_bad_settings_are_refused() {
     let findings = outcome.findings().join(" ");
     assert!(findings.contains("Rounding loses") && findings.contains("No slices were held out"));
     type Change = fn(&mut MaskSpec);
-    let changes: [Change; 4] = [
+    let changes: [Change; 6] = [
         |spec| spec.hold_out = Some(3),
+        |spec| spec.nu = Some(0.0),
+        |spec| spec.nu = Some(f64::NAN),
         |spec| spec.restarts = 0,
         |spec| spec.noise = f64::NAN,
         |spec| spec.centre = 5,
@@ -282,7 +311,6 @@ fn filters_are_learned_for_a_mask() {
         noise: 0.02,
         max_exchanges: 2,
         filters: Some(FilterSet::DCT3),
-        learn_nu: true,
         ..MaskSpec::default()
     };
     let mut study = MaskStudy::new(&kspace, &spec).unwrap();

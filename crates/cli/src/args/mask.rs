@@ -125,9 +125,14 @@ pub struct MaskArgs {
         help_heading = "Model"
     )]
     pub filters: Option<FilterSet>,
-    /// Learn the smoothing nu of the regulariser as well as its weight alpha
-    #[arg(long, help_heading = "Model")]
-    pub learn_nu: bool,
+    /// Keep the smoothing nu of the regulariser at this value [default: learned for the final mask]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        allow_negative_numbers = true,
+        help_heading = "Model"
+    )]
+    pub nu: Option<f64>,
     /// Number of searches from different starts; the best one counts
     #[arg(long, value_name = "N", help_heading = "Mask")]
     pub restarts: Option<usize>,
@@ -195,7 +200,7 @@ impl MaskArgs {
         mask.max_exchanges = self.max_exchanges.unwrap_or(mask.max_exchanges);
         mask.hold_out = self.hold_out.or(mask.hold_out);
         mask.seed = self.seed.unwrap_or(mask.seed);
-        mask.learn_nu |= self.learn_nu;
+        mask.nu = self.nu.or(mask.nu);
         mask.filters = self.filters.or(mask.filters);
         match (self.model, self.filters) {
             (Some(ModelName::Tv), Some(_)) => return Err(ConfigError::TvWithFilters.into()),

@@ -122,11 +122,15 @@ fn comparison(outcome: &MaskOutcome) -> Markup {
         "SSIM",
         "alpha",
     ];
+    let tuned = match outcome.spec.nu {
+        None => "alpha and nu were",
+        Some(_) => "alpha was",
+    };
     html! {
         (table("scores", &head, &rows, &[]))
         p.soft {
             "Means over " (slices(outcome)) ", of moduli, with the brightest pixel of each truth as "
-            "peak. For each mask, alpha was tuned on the training slices, and so was the exponent "
+            "peak. For each mask, " (tuned) " tuned on the training slices, and so was the exponent "
             "of variable densities. Pixels inside the object are those near which the truth is not "
             "dark; in the dark background, low-pass masks look better than they are."
         }

@@ -190,6 +190,7 @@ fn bad_input_is_refused_before_a_directory_is_made() {
             2,
             "zero or positive",
         ),
+        ("--kspace slices.npy --centre 2 --nu 0", 2, "nu is 0"),
         (
             "--kspace slices.npy --centre 2 --restarts 0",
             2,

@@ -47,7 +47,6 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
     let mut scores = Vec::new();
     for (pattern, exponent) in PATTERNS {
         let mut problem = MaskProblem::of_kspace(&training, pattern, 1.0, SIGMA, Seed::new(2))?;
-        problem.learn_nu(true);
         let grid = problem.grid();
         let kind = MaskKind::VariableDensity { exponent, seed: 0 };
         let mask = pattern.mask(grid, pattern.size_of(grid, BUDGET)?, CENTRE, kind);

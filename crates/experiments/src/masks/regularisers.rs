@@ -52,7 +52,6 @@ pub(super) fn compare(
     for (pattern, exponent) in [(Pattern::Lines, 8.0), (Pattern::Points, 2.0)] {
         let mut tuning = problem(head, &head.spread(NUM_TRAINING, 0), pattern)?;
         let mut held_out = problem(head, &head.held_out(NUM_TRAINING), pattern)?;
-        tuning.learn_nu(true);
         let options = MaskOptions::of_budget(pattern, tuning.grid(), BUDGET, CENTRE)?;
         let kind = MaskKind::VariableDensity { exponent, seed: 0 };
         let mask = pattern.mask(tuning.grid(), options.size, CENTRE, kind);

@@ -154,8 +154,7 @@ pub fn denoise_colour(
 }
 
 /// The default error of [`denoise`]: this share of the noise in every sample, in the mean square.
-/// A smaller one changes the PSNR of photographs by less than 0.01 dB; a tenth of the noise would
-/// change it by up to 0.1 dB.
+/// A smaller one changes the PSNR of photographs by less than 0.01 dB.
 pub const DENOISING_ERROR: f64 = 0.01;
 /// The error of the [start], as a share of the noise.
 const START_ERROR: f64 = 0.3;

@@ -171,11 +171,6 @@ impl MaskProblem {
         &self.filters
     }
 
-    /// Starts searches with other parameters than [`START`](Self::START).
-    pub const fn start_with(&mut self, tv: TvParameters) {
-        self.start = tv;
-    }
-
     /// Keeps the smoothing `nu` at this value. Otherwise it is tuned for each mask, besides
     /// `alpha`, when the mask is final.
     pub const fn fix_nu(&mut self, nu: f64) {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use imaging::{Grid, TvParameters};
 use inexact_lbfgs::Interval;
 
-use super::{MaskError, MaskKind, MaskPoint, MaskProblem, Pattern};
+use super::{MaskError, MaskPoint, MaskProblem, Pattern};
 use crate::search::{SetOracle, SetSearch};
 
 /// The settings of [`MaskProblem::learn`].
@@ -232,36 +232,5 @@ impl MaskProblem {
         let mut point = self.evaluate_at(set, tv, None, f64::INFINITY)?;
         self.tune_parameters(&mut point)?;
         Ok(point)
-    }
-
-    /// Returns the random mask of variable density with the best exponent: for each exponent, masks
-    /// with several seeds are evaluated with the given parameters. Then tunes the parameters for
-    /// it. Returns the exponent, too.
-    ///
-    /// # Errors
-    /// When a reconstruction fails.
-    pub fn best_variable_density(
-        &mut self,
-        options: &MaskOptions,
-        tv: TvParameters,
-        exponents: &[f64],
-        seeds: std::ops::Range<u64>,
-    ) -> Result<(MaskPoint, f64), MaskError> {
-        let mut best: Option<(f64, MaskPoint, f64)> = None;
-        for &exponent in exponents {
-            for seed in seeds.clone() {
-                let kind = MaskKind::VariableDensity { exponent, seed };
-                let set = (self.pattern()).mask(self.grid(), options.size, options.centre, kind);
-                let near = best.as_ref().map(|(_, point, _)| point.clone());
-                let point = self.evaluate_at(&set, tv, near.as_ref(), f64::INFINITY)?;
-                let upper = self.interval(&point).upper;
-                if best.as_ref().is_none_or(|(least, ..)| upper < *least) {
-                    best = Some((upper, point, exponent));
-                }
-            }
-        }
-        let (_, mut point, exponent) = best.ok_or(MaskError::Empty)?;
-        self.tune_parameters(&mut point)?;
-        Ok((point, exponent))
     }
 }

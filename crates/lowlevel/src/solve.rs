@@ -187,7 +187,7 @@ enum Faster {
 }
 
 impl Faster {
-    /// What the objective offers.
+    /// Returns the fastest iterations that the objective offers.
     fn of<O: StronglyConvex>(objective: &O) -> Self {
         let metric = MetricSteps::of(objective).map(Self::Metric);
         let corrections = || Corrections::of(objective).map(Self::Corrections);

@@ -218,9 +218,7 @@ impl Mixing {
             combine(simd, row, mixed, out);
         }
     }
-}
 
-impl Mixing {
     /// Overwrites `out` with the weights of the filters of the basis, given those of the filters of
     /// the bank: the diagonal of the matrix that the filters of the basis see at each pixel.
     #[inline(always)]

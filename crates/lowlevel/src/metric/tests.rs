@@ -5,7 +5,7 @@ use crate::second_order::ThirdOrder;
 use crate::{Curvature, ErrorBound, Method, Solved, Solver, State, Stop, norm};
 use approx::assert_relative_eq;
 
-/// The function `$\sum_j\frac{l_j}2x_j^2 + \sqrt{x_j^2 + 0.01}$`, with a choice of metric.
+/// The function `$\sum_j\frac{l_j}2x_j^2 + \sqrt{(x_j - 1)^2 + 0.01}$`, with a choice of metric.
 struct Roots(Metric);
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use bilevel::{LowerLevel, Reconstruction, reconstruct};
 use imaging::Grid;
-use lowlevel::{ErrorBound, Solver, Stop};
+use lowlevel::{Certificate, ErrorBound, Solver, Stop};
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -405,7 +405,9 @@ impl Reconstructor {
         data: Vec<Vec<f64>>,
     ) -> Result<Vec<Reconstruction>, CliError> {
         let target = ErrorBound::new(self.accuracy * size(grid)).unwrap_or(ErrorBound::UNKNOWN);
-        let stop = Stop::accuracy(target).with_max_iterations(self.max_iterations);
+        let stop = Stop::accuracy(target)
+            .with_certificate(Certificate::Subgradient)
+            .with_max_iterations(self.max_iterations);
         let one = |(data, values): (&Vec<f64>, &&[f64])| {
             reconstruct(&self.loaded.family, values, grid, data, self.solver, stop)
         };

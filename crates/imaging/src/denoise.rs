@@ -3,7 +3,9 @@
 mod large;
 mod levels;
 
-use lowlevel::{ErrorBound, SolveError, Solved, Solver, State, Stop, StronglyConvex, Unreached};
+use lowlevel::{
+    Certificate, ErrorBound, SolveError, Solved, Solver, State, Stop, StronglyConvex, Unreached,
+};
 use thiserror::Error;
 
 use crate::colour::{LUMINANCE, from_opponent, to_opponent};
@@ -257,7 +259,7 @@ pub(crate) fn solved_to<O: StronglyConvex>(
     target: ErrorBound,
 ) -> Result<Denoised, DenoiseError> {
     let mut state = State::new(start.to_vec());
-    let stop = Stop::accuracy(target);
+    let stop = Stop::accuracy(target).with_certificate(Certificate::Subgradient);
     let solved =
         Solver::default().minimize(objective, stop, &mut state, &mut objective.scratch())?;
     let solved = solved.reached()?;

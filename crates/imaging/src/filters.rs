@@ -10,6 +10,7 @@ mod potential;
 mod regularizer;
 mod roots;
 mod spectrum;
+mod subgradient;
 mod sweep;
 #[cfg(test)]
 mod tests;

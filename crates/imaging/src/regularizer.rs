@@ -9,7 +9,7 @@ pub use tv::SmoothedTv;
 pub(crate) use tv::tv_gradient_rounding;
 pub(crate) use tv_hessian::Linearised;
 
-use lowlevel::{SecondOrderCosts, ThirdOrder};
+use lowlevel::{SecondOrderCosts, Subgradient, SubgradientPoint, ThirdOrder};
 
 /// A function with a Lipschitz gradient, such as the smoothed total variation. It is convex, or
 /// [weakly convex](Self::weak_convexity).
@@ -123,6 +123,21 @@ pub trait RegularizerHessian: Sync {
     fn apply_metric(&self, memory: &[f64], r: &[f64], out: &mut [f64]) {
         let _ = memory;
         out.copy_from_slice(r);
+    }
+
+    /// Adds a vector to `out`, which is the gradient of a data term at `at.x` whose curvature is
+    /// `$\delta$` = `data`. The sum should be the `$r$` of [`lowlevel::SecondOrder::subgradient`]
+    /// for the objective with `weight` times this regulariser; the bound must hold for every
+    /// quadratic data term. With the default, `None`, nothing is added.
+    fn add_subgradient(
+        &self,
+        data: f64,
+        weight: f64,
+        at: &SubgradientPoint<'_>,
+        out: &mut [f64],
+    ) -> Option<Subgradient> {
+        let _ = (data, weight, at, out);
+        None
     }
 
     /// Bounds how much `$R''$` changes in a ball of radius `error` around `$x$`, as far as it is

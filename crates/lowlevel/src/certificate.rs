@@ -18,6 +18,21 @@
 //! `$\|\nabla\Phi(x)\|/\mu$`. Over a set we return `$T(z)$`, which lies in the set, with the second
 //! bound. Neither bound needs `$z$` to lie in the set.
 //!
+//! **Approximate subgradients.** Suppose that a vector `$r$` and a number `$B$` satisfy
+//! `$\Phi(y) \ge \Phi(x) + \langle r, y - x\rangle + \frac\mu2\|y - x\|^2 - B$` for all `$y$`.
+//! With `$y = x^*$` and `$\Phi(x) \ge \Phi(x^*) + \frac\mu2\|x - x^*\|^2$`, the sum is
+//! `$\mu\|x - x^*\|^2 \le \langle r, x - x^*\rangle + B$`. Hence
+//!
+//! ```math
+//! \|x - x^*\| \le \frac{\|r\| + \sqrt{\|r\|^2 + 4\mu B}}{2\mu}.
+//! ```
+//!
+//! With `$r = \nabla\Phi(x)$` and `$B = 0$` this is the bound above. If the error is in directions
+//! in which `$\Phi$` curves by `$\lambda$`, the gradient is `$\lambda/\mu$` times too large, but
+//! a small `$r$` with a `$B$` of about `$\langle\nabla\Phi(x), x - x^*\rangle$` exceeds the error
+//! only by `$\sqrt{\lambda/\mu}$`. Such `$r$` come from the objective
+//! ([`SecondOrder::subgradient`](crate::SecondOrder::subgradient)).
+//!
 //! **Rounding.** A computed gradient is `$\nabla\Phi(z) + e$` with `$\|e\|$` at most
 //! [`gradient_rounding`](crate::StronglyConvex::gradient_rounding), so over the whole space the
 //! bound becomes `$(\|g\| + \|e\|)/\mu$`. Over a set, each operation in the computed `$z - \tau g$`
@@ -115,6 +130,12 @@ pub enum Certificate {
     /// about the start.
     #[default]
     Gradient,
+    /// A sharper a-posteriori bound, from [approximate subgradients](self). Functions that do not
+    /// offer them are certified by the gradient.
+    ///
+    /// For banks of filters, the certified error is closer to the true one, and there are fewer
+    /// iterations, but a solve takes about as long: the bound costs as much as it saves.
+    Subgradient,
     /// An a-priori bound from the rate of the method and the distance of the start, see
     /// [`rate_bound`].
     Rate {
@@ -279,13 +300,30 @@ impl GradientBound {
     /// The bound for a measured norm and its rounding error. `dim` bounds the number of roundings
     /// in the computation of the norm.
     pub(crate) fn bound(self, measured: f64, rounding: f64, dim: usize) -> ErrorBound {
+        self.with_slack(measured, rounding, 0.0, dim)
+    }
+
+    /// The bound for the norm of an approximate subgradient and its rounding error. There are none
+    /// over a set.
+    pub(crate) fn with_slack(
+        self,
+        measured: f64,
+        rounding: f64,
+        slack: f64,
+        dim: usize,
+    ) -> ErrorBound {
         let dim = dim as f64;
         let inflation = 1.0 + (dim + 16.0) * UNIT_ROUNDOFF;
         let lost_to_underflow = dim * f64::MIN_POSITIVE;
-        ErrorBound::from_computed(
-            inflation * (self.scale * measured + rounding + lost_to_underflow)
-                / self.strong_convexity,
-        )
+        let residual = self.scale * measured + rounding + lost_to_underflow;
+        // NaN is not zero.
+        let residual = if slack == 0.0 {
+            residual
+        } else {
+            let root = residual.hypot(2.0 * (self.strong_convexity * slack).sqrt());
+            0.5 * (residual + root)
+        };
+        ErrorBound::from_computed(inflation * residual / self.strong_convexity)
     }
 
     /// The largest `measured` that can meet `target`.

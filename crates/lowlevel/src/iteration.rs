@@ -23,10 +23,12 @@ pub(crate) struct Iteration<'a, O: StronglyConvex> {
     /// The method; not `Auto`.
     pub(crate) method: Method,
     domain: Domain<'a>,
-    bound: GradientBound,
+    pub(crate) bound: GradientBound,
     pub(crate) state: &'a mut State,
     /// The norms that certify the point. Over a set, `None` before the first iteration.
     pub(crate) measured: Option<Measured>,
+    /// An error of the point that is certified by more than the gradient, if it was computed.
+    pub(crate) sharper: Option<ErrorBound>,
     /// The Newton steps of the objective, if the method is Newton's.
     pub(crate) newton: Option<&'a dyn NewtonSteps<O::Scratch>>,
 }
@@ -90,6 +92,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             bound,
             state,
             measured: None,
+            sharper: None,
             newton,
         };
         let confirmed = iteration.confirm_gradient(owner.is_certain());
@@ -136,6 +139,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
     }
 
     fn iterate(&mut self, is_last: bool) -> Result<(), SolveError> {
+        self.sharper = None;
         let evaluator = &mut self.evaluator;
         let State {
             point,
@@ -236,6 +240,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         self.evaluator.rough_error = None;
         memory.forget_momentum(point);
         self.measured = Some(Measured::gradient(norm_after));
+        self.sharper = None;
         self.evaluator.iterations += 1;
         true
     }
@@ -277,6 +282,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             return false;
         }
         self.measured = Some(Measured::gradient(norm));
+        self.sharper = None;
         evaluator.iterations += 1;
         true
     }
@@ -314,7 +320,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         }
     }
 
-    /// Computes the objective's own, sharper error bound, if it has one.
+    /// Computes the sharper error bound of Newton steps, if they have one.
     pub(crate) fn sharpen_bound(&mut self, target: ErrorBound) {
         let State {
             point,
@@ -323,7 +329,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             ..
         } = &mut *self.state;
         if let (Memory::Newton(memory), Some(newton)) = (memory, self.newton) {
-            memory.sharpen_bound(
+            self.sharper = memory.sharpen_bound(
                 newton,
                 (self.bound, target),
                 point,
@@ -339,8 +345,9 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             return ErrorBound::UNKNOWN;
         };
         let bound = self.error_with(norm, self.rounding(norm));
-        let sharper = self.progress().sharper_bound;
-        sharper.filter(|sharper| *sharper < bound).unwrap_or(bound)
+        self.sharper
+            .filter(|sharper| *sharper < bound)
+            .unwrap_or(bound)
     }
 
     /// The certified error for a measured norm and its rounding error.
@@ -417,7 +424,8 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         evaluator.rough_above = Some(least);
     }
 
-    /// Replaces the gradient of the point if it is rough.
+    /// Replaces the gradient of the point if it is rough, or forgets it if the error is certified
+    /// without it.
     pub(crate) fn end_with_exact_gradient(&mut self) -> Result<(), SolveError> {
         self.evaluator.rough_above = None;
         if self.evaluator.rough_error.is_none() {
@@ -427,6 +435,10 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         let Some(gradient) = memory.gradient_mut() else {
             return Ok(());
         };
+        if self.sharper.is_some() {
+            gradient.norm = None;
+            return Ok(());
+        }
         let exact = self.evaluator.gradient(point, gradient);
         let norm = self.forget_on_error(exact)?;
         self.measured = Some(Measured::gradient(norm));

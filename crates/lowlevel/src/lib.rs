@@ -104,6 +104,7 @@ mod second_order;
 mod solve;
 mod state;
 mod stop;
+mod subgradient;
 pub mod testing;
 mod update;
 
@@ -121,7 +122,8 @@ pub use newton::{NewtonPoint, NewtonRun, NewtonSteps};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, StronglyConvex};
 pub use second_order::{
-    MetricCosts, NewtonRange, SecondOrder, SecondOrderCosts, ThirdOrder, TwiceDifferentiable,
+    MetricCosts, NewtonRange, SecondOrder, SecondOrderCosts, Subgradient, SubgradientPoint,
+    ThirdOrder, TwiceDifferentiable,
 };
 pub use solve::Solver;
 pub use state::State;

@@ -106,6 +106,11 @@ impl MetricVectors {
         }
     }
 
+    /// A vector that the next step overwrites.
+    pub(crate) const fn free(&mut self) -> &mut Vec<f64> {
+        &mut self.product
+    }
+
     /// Whether the last step has changed the point.
     pub(crate) fn have_moved(&self, point: &[f64]) -> bool {
         self.point != point

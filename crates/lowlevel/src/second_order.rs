@@ -103,6 +103,26 @@ pub trait SecondOrder<S> {
         out.copy_from_slice(r);
     }
 
+    /// Overwrites `out` with a vector `$r$` that satisfies, for all `$y$`,
+    ///
+    /// ```math
+    /// \Phi(y) \ge \Phi(x) + \langle r, y - x\rangle + \frac\mu2\|y - x\|^2 - B,
+    /// ```
+    ///
+    /// and returns `$B$` ([`Subgradient::slack`]). The gradient is such a vector with `$B = 0$`.
+    /// This one should be about the gradient minus `at.shift`. With it, a
+    /// [sharper error](crate::Certificate::Subgradient) is certified than with the gradient. Must
+    /// not allocate. The default, `None`, is for functions that do not offer such vectors.
+    fn subgradient(
+        &self,
+        at: &SubgradientPoint<'_>,
+        out: &mut [f64],
+        scratch: &mut S,
+    ) -> Option<Subgradient> {
+        let _ = (at, out, scratch);
+        None
+    }
+
     /// Bounds the change of the Hessian in a ball of radius `error` around `$x$`, applied to `q`.
     /// Must not allocate.
     fn third_order(&self, q: &[f64], error: f64, scratch: &mut S) -> ThirdOrder;
@@ -145,6 +165,29 @@ pub struct NewtonRange {
     /// The number of products with which preconditioned conjugate gradients make a residual ten
     /// times smaller.
     pub products: f64,
+}
+
+/// The point of a [`SecondOrder::subgradient`], and what it should be.
+#[derive(Clone, Copy, Debug)]
+pub struct SubgradientPoint<'a> {
+    /// The point `$x$`.
+    pub x: &'a [f64],
+    /// What the vector should lack, compared with the gradient. The bound must hold for every
+    /// shift.
+    pub shift: &'a [f64],
+    /// Whether estimates are enough, such as those in single precision.
+    pub is_rough: bool,
+}
+
+/// What is known about an approximate subgradient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Subgradient {
+    /// The number `$B \ge 0$`, rounding included.
+    pub slack: f64,
+    /// A bound on the rounding error of the vector.
+    pub rounding: f64,
+    /// The cost, in gradients.
+    pub cost: f64,
 }
 
 /// The costs of a metric, in units of one gradient.

@@ -15,6 +15,7 @@ use crate::metric::MetricSteps;
 use crate::objective::StronglyConvex;
 use crate::state::State;
 use crate::stop::{Observer, Outcome, Progress, Solved, Stop};
+use crate::subgradient::Subgradients;
 
 /// A method of minimisation and the set to minimise over.
 #[derive(Clone, Copy, Debug, Default)]
@@ -148,7 +149,7 @@ impl<'a> Solver<'a> {
             Stop::Iterations(iterations) => fixed(solve, iterations, observer),
             Stop::Accuracy {
                 target,
-                certificate: Certificate::Gradient,
+                certificate: certificate @ (Certificate::Gradient | Certificate::Subgradient),
                 max_iterations,
             } => match solve.newton {
                 None => {
@@ -158,7 +159,9 @@ impl<'a> Solver<'a> {
                     } else {
                         Faster::None
                     };
-                    until_certified(solve, faster, target, max_iterations, observer)
+                    let subgradients = Subgradients::of(certificate);
+                    let iterations = (faster, subgradients);
+                    until_certified(solve, iterations, target, max_iterations, observer)
                 }
                 Some(newton) => {
                     let looseness = newton.looseness();
@@ -195,10 +198,11 @@ impl Faster {
     }
 }
 
-/// Iterates until the gradient certifies `target`, or until that proves impossible.
+/// Iterates until the gradient, or an approximate subgradient, certifies `target`, or until that
+/// proves impossible.
 fn until_certified<O: StronglyConvex>(
     mut solve: Iteration<'_, O>,
-    mut faster: Faster,
+    (mut faster, mut subgradients): (Faster, Option<Subgradients>),
     target: ErrorBound,
     max_iterations: Option<u64>,
     mut observer: Option<&mut Observer<'_>>,
@@ -234,6 +238,12 @@ fn until_certified<O: StronglyConvex>(
             });
         } else if target == ErrorBound::UNKNOWN {
             break Outcome::Converged;
+        }
+        if let Some(subgradients) = &mut subgradients {
+            solve.certify_by_subgradients(subgradients, target);
+            if solve.error() <= target {
+                break Outcome::Converged;
+            }
         }
         if solve.evaluator.iterations >= max_iterations {
             break Outcome::IterationLimit;

@@ -38,6 +38,23 @@ impl Stop {
         }
     }
 
+    /// Replaces the certificate of [`Stop::Accuracy`]. Returns [`Stop::Iterations`] unchanged.
+    #[must_use]
+    pub const fn with_certificate(self, certificate: Certificate) -> Self {
+        match self {
+            Self::Accuracy {
+                target,
+                max_iterations,
+                ..
+            } => Self::Accuracy {
+                target,
+                certificate,
+                max_iterations,
+            },
+            Self::Iterations(_) => self,
+        }
+    }
+
     /// Adds a limit on the number of iterations to [`Stop::Accuracy`]. Returns
     /// [`Stop::Iterations`] unchanged.
     #[must_use]

@@ -1,5 +1,4 @@
-//! Families, objectives and working memory without their types, for code that chooses a family at
-//! run time.
+//! Families, objectives and working memory without types, for families chosen at run time.
 
 use std::any::Any;
 use std::fmt;
@@ -9,7 +8,7 @@ use imaging::{Grid, Window};
 use lowlevel::adjoint::MixedBound;
 use lowlevel::{
     Curvature, ErrorBound, MetricCosts, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder,
-    SecondOrderCosts, StronglyConvex, ThirdOrder, Update,
+    SecondOrderCosts, StronglyConvex, Subgradient, SubgradientPoint, ThirdOrder, Update,
 };
 
 use super::FamilyKind;
@@ -253,16 +252,14 @@ struct Typed<'a, M: LowerLevel + 'a> {
 }
 
 impl<M: LowerLevel> Typed<'_, M> {
-    /// Returns the Newton steps, which the objective has whenever this is called.
+    /// The Newton steps, which the objective has whenever this is called.
     fn newton_steps(&self) -> &dyn NewtonSteps<M::Scratch> {
-        let steps = self.objective.newton();
-        steps.expect("Newton steps were offered")
+        (self.objective.newton()).expect("Newton steps were offered")
     }
 
     /// Returns the second derivatives, which the objective has whenever this is called.
     fn second(&self) -> &dyn SecondOrder<M::Scratch> {
-        let second = self.objective.second_order();
-        second.expect("second derivatives were offered")
+        (self.objective.second_order()).expect("second derivatives were offered")
     }
 }
 
@@ -411,6 +408,15 @@ where
 
     fn apply_metric(&self, r: &[f64], out: &mut [f64], scratch: &mut FamilyScratch) {
         self.second().apply_metric(r, out, scratch.get());
+    }
+
+    fn subgradient(
+        &self,
+        at: &SubgradientPoint<'_>,
+        out: &mut [f64],
+        scratch: &mut FamilyScratch,
+    ) -> Option<Subgradient> {
+        self.second().subgradient(at, out, scratch.get())
     }
 
     fn third_order(&self, q: &[f64], error: f64, scratch: &mut FamilyScratch) -> ThirdOrder {

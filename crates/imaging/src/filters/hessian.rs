@@ -4,7 +4,9 @@
 //! `$s_2 = \sqrt{|u|^2 + \omega^2}$`, the Hessian of a potential is `$W = aI - b\,uu^T$` with
 //! `$a = \alpha/s_1 - \beta/s_2 \ge 0$` and `$b = \alpha/s_1^3 - \beta/s_2^3 \ge 0$`.
 
-use lowlevel::{NewtonRange, SecondOrderCosts, ThirdOrder, UNIT_ROUNDOFF};
+use lowlevel::{
+    NewtonRange, SecondOrderCosts, Subgradient, SubgradientPoint, ThirdOrder, UNIT_ROUNDOFF,
+};
 use pulp::{Simd, WithSimd, bytemuck};
 
 use super::basis::MAX_FILTERS;
@@ -106,7 +108,7 @@ impl FilterRegularizer {
         let mut moduli = [[0.0; STRIP]; MAX_FILTERS];
         let mut mixed = no_responses(0.0);
         let kernel = |position: Position, responses: &mut [Responses; PAIR]| {
-            let [of_x, of_q] = split::<P, PAIR>(responses);
+            let [of_x, of_q] = split::<f64, P, PAIR>(responses);
             dispatch(Moduli {
                 bank,
                 responses: of_x,
@@ -431,6 +433,16 @@ impl RegularizerHessian for FilterRegularizer {
         with_parts!(self.grid, P => self.apply_factors::<P>(memory, r, out));
     }
 
+    fn add_subgradient(
+        &self,
+        data: f64,
+        weight: f64,
+        at: &SubgradientPoint<'_>,
+        out: &mut [f64],
+    ) -> Option<Subgradient> {
+        Some(with_parts!(self.grid, P, PAIR => self.subgradient::<P, PAIR>(data, weight, at, out)))
+    }
+
     fn third_order(&self, q: &[f64], error: f64, memory: &mut [f64]) -> ThirdOrder {
         let x = &memory[self.weights_len()..];
         with_parts!(self.grid, P, PAIR => self.third_order_of_parts::<P, PAIR>(x, q, error))
@@ -472,12 +484,9 @@ impl RegularizerHessian for FilterRegularizer {
     fn product_rounding(&self) -> f64 {
         let bank = &*self.bank;
         let (size, roundings) = (bank.size() as f64, bank.roundings());
-        let largest = bank
-            .potentials
-            .iter()
-            .zip(&bank.norms)
-            .map(|(p, norm)| (p.alpha / p.nu + p.beta / p.omega) * norm * norm)
-            .sum::<f64>();
+        let filters = bank.potentials.iter().zip(&bank.norms);
+        let largest = filters.map(|(p, norm)| (p.alpha / p.nu + p.beta / p.omega) * norm * norm);
+        let largest: f64 = largest.sum();
         let parts = (self.grid.num_parts() as f64).sqrt();
         let of_responses = roundings * size * parts * LARGEST;
         let changes = (0..self.num_filters())

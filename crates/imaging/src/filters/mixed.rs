@@ -66,7 +66,7 @@ impl FilterRegularizer {
                 vectorize(
                     #[inline(always)]
                     || {
-                        let [of_x, of_q] = split::<P, PAIR>(responses);
+                        let [of_x, of_q] = split::<f64, P, PAIR>(responses);
                         let Some(mixing) = &bank.mixing else {
                             for (k, (out, p)) in
                                 by_potential.iter_mut().zip(&bank.potentials).enumerate()

@@ -184,7 +184,7 @@ impl Mixing {
         for [e, o] in self.pairs(&mut parts[1..]) {
             let (e, o) = (T::vectors_mut::<S>(e), T::vectors_mut::<S>(o));
             for (e, o) in e.iter_mut().zip(o) {
-                (*e, *o) = (T::add(simd, *e, *o), T::sub(simd, *e, *o));
+                (*e, *o) = (T::plus(simd, *e, *o), T::minus(simd, *e, *o));
             }
         }
     }
@@ -232,7 +232,7 @@ impl Mixing {
         for [e, o] in self.pairs(&mut weights[1..]) {
             let (e, o) = (T::vectors_mut::<S>(e), T::vectors_mut::<S>(o));
             for (e, o) in e.iter_mut().zip(o) {
-                *e = T::add(simd, *e, *o);
+                *e = T::plus(simd, *e, *o);
                 *o = *e;
             }
         }
@@ -290,7 +290,7 @@ fn sums<T: Real, S: Simd, const N: usize>(
         let coefficient = T::splat(simd, T::from_f64(*coefficient));
         let vectors = &T::vectors::<S>(&responses[index + 1])[first..first + N];
         for (sum, vector) in sums.iter_mut().zip(vectors) {
-            *sum = T::add(simd, *sum, T::mul(simd, coefficient, *vector));
+            *sum = T::plus(simd, *sum, T::times(simd, coefficient, *vector));
         }
     }
     sums

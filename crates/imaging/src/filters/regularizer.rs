@@ -94,9 +94,9 @@ pub(super) fn pairs<'a, const P: usize, const PAIR: usize>(
 
 /// The responses of two pictures.
 #[inline(always)]
-pub(super) fn split<const P: usize, const PAIR: usize>(
-    responses: &mut [Responses; PAIR],
-) -> [&mut [Responses; P]; 2] {
+pub(super) fn split<T: Real, const P: usize, const PAIR: usize>(
+    responses: &mut [Responses<T>; PAIR],
+) -> [&mut [Responses<T>; P]; 2] {
     let (first, second) = responses.split_at_mut(P);
     let both = [first.first_chunk_mut(), second.first_chunk_mut()];
     both.map(|planes| planes.expect("each picture has P planes"))
@@ -183,6 +183,18 @@ impl FilterBank {
         change: impl FnMut(usize, [&mut Lanes<T>; P]),
     ) {
         self.visit(simd, responses, mixed, change);
+        self.transpose(simd, responses, mixed);
+    }
+
+    /// Overwrites `responses` with the transposed transform of the numbers in which
+    /// [`visit`](Self::visit) left the responses of the bank, without the constant filter.
+    #[inline(always)]
+    pub(super) fn transpose<T: Real, S: Simd, const P: usize>(
+        &self,
+        simd: S,
+        responses: &mut [Responses<T>; P],
+        mixed: &mut [Responses<T>; P],
+    ) {
         if let Some(mixing) = &self.mixing {
             for (responses, mixed) in responses.iter_mut().zip(mixed) {
                 mixing.combine_transposed(simd, mixed, responses);
@@ -205,7 +217,7 @@ fn flux<T: Real, const P: usize>(slope: &T::Slope, response: [&mut Lanes<T>; P])
     let mut squares = [T::default(); STRIP];
     for part in &response {
         for (square, u) in squares.iter_mut().zip(&**part) {
-            *square = square.plus_square(*u);
+            *square += *u * *u;
         }
     }
     for square in &mut squares {
@@ -213,7 +225,7 @@ fn flux<T: Real, const P: usize>(slope: &T::Slope, response: [&mut Lanes<T>; P])
     }
     for part in response {
         for (u, scale) in part.iter_mut().zip(&squares) {
-            *u = u.times(*scale);
+            *u = *u * *scale;
         }
     }
 }
@@ -328,21 +340,35 @@ impl FilterRegularizer {
     /// multiplies errors of its argument by at most its curvature, and makes errors of `of_slope`
     /// unit roundoffs relative to its slope, which is at most `$\alpha_k$`. The transposed
     /// transforms make as many roundings, and `$s^2$` for the sum over the filters.
-    fn gradient_roundings(&self, x_norm: f64, of_slope: f64) -> f64 {
+    pub(super) fn gradient_roundings(&self, x_norm: f64, of_slope: f64) -> f64 {
         let bank = &*self.bank;
-        let (size, roundings) = (bank.basis.size as f64, bank.roundings());
-        let filters = || bank.potentials.iter().zip(&bank.norms);
+        let filters = bank.potentials.iter().zip(&bank.norms);
+        let back: f64 = filters.map(|(p, norm)| (p.alpha + p.beta) * norm).sum();
+        let samples = (self.grid.num_samples() as f64).sqrt();
+        bank.norm_squared.sqrt() * self.slope_roundings(x_norm, of_slope)
+            + self.roundings_back() * back * samples
+    }
+
+    /// Bounds the error of the slopes of the potentials of all responses, which is part of that of
+    /// a gradient.
+    pub(super) fn slope_roundings(&self, x_norm: f64, of_slope: f64) -> f64 {
+        let bank = &*self.bank;
         let sum_of_squares = |term: fn(&TwoRoots, f64) -> f64| {
-            let squares = filters().map(|(potential, norm)| term(potential, *norm).powi(2));
+            let filters = bank.potentials.iter().zip(&bank.norms);
+            let squares = filters.map(|(potential, norm)| term(potential, *norm).powi(2));
             squares.sum::<f64>().sqrt()
         };
         let arguments = sum_of_squares(|p, norm| p.largest_curvature() * norm);
         let slopes = sum_of_squares(|p, _| p.alpha + p.beta);
-        let back: f64 = filters().map(|(p, norm)| (p.alpha + p.beta) * norm).sum();
         let samples = (self.grid.num_samples() as f64).sqrt();
-        let from_responses = roundings * size * arguments * x_norm + of_slope * slopes * samples;
-        bank.norm_squared.sqrt() * from_responses
-            + (roundings + size * size) * size * back * samples
+        bank.roundings() * bank.basis.size as f64 * arguments * x_norm + of_slope * slopes * samples
+    }
+
+    /// Bounds the error of the transposed transforms, relative to the sum of the norms of the
+    /// filters times those of their numbers.
+    pub(super) fn roundings_back(&self) -> f64 {
+        let size = self.bank.basis.size as f64;
+        (self.bank.roundings() + size * size) * size
     }
 }
 

@@ -181,7 +181,7 @@ impl FilterRegularizer {
             .read::<4>(pairs::<2, 4>(x, step), |position, responses| {
                 let strips = self.strips_of(position);
                 let (old, new) = (&dual[strips.clone()], &mut duals_out[strips]);
-                let [of_x, of_step] = split::<2, 4>(responses);
+                let [of_x, of_step] = split::<f64, 2, 4>(responses);
                 vectorize(
                     #[inline(always)]
                     || {

@@ -55,8 +55,8 @@ impl Sweep<'_> {
         self.run(planes, None, kernel);
     }
 
-    /// Calls `kernel` with the responses of the `N` planes of a picture at every pixel. The kernel
-    /// replaces them by numbers `$t$`, and `$\sum_k C_k^Tt_k$` is added to `out`.
+    /// Calls `kernel` with the responses of `N` planes at every pixel. The kernel replaces those of
+    /// the first picture by numbers `$t$`, and `$\sum_k C_k^Tt_k$` is added to `out`.
     pub(super) fn add<T: Real, const N: usize>(
         self,
         pictures: [Plane<'_>; N],
@@ -75,6 +75,7 @@ impl Sweep<'_> {
     ) {
         let (rows, cols) = self.grid.rows_and_cols();
         let (size, radius) = (self.basis.size, self.basis.size / 2);
+        let parts = self.grid.num_parts();
         let mut windows = [[[[T::default(); STRIP]; MAX_SIZE]; MAX_SIZE]; N];
         let mut sums = [[[[T::default(); STRIP]; MAX_SIZE]; MAX_SIZE]; N];
         let mut responses = [[[T::default(); STRIP]; MAX_FILTERS]; N];
@@ -111,9 +112,10 @@ impl Sweep<'_> {
                     continue;
                 };
                 let to = mirrored(row, radius, rows);
-                for (part, (sums, responses)) in sums.iter_mut().zip(&mut responses).enumerate() {
+                let planes = sums[..parts].iter_mut().zip(&mut responses);
+                for (part, (sums, responses)) in planes.enumerate() {
                     strip.synthesise(responses, row, sums);
-                    strip.add_back(&sums[row % size], to, out, part, N);
+                    strip.add_back(&sums[row % size], to, out, part, parts);
                 }
             }
             let Some(out) = out.as_deref_mut() else {
@@ -121,8 +123,8 @@ impl Sweep<'_> {
             };
             for line in rows..rows + 2 * radius {
                 let to = mirrored(line, radius, rows);
-                for (part, sums) in sums.iter().enumerate() {
-                    strip.add_back(&sums[line % size], to, out, part, N);
+                for (part, sums) in sums[..parts].iter().enumerate() {
+                    strip.add_back(&sums[line % size], to, out, part, parts);
                 }
             }
         }
@@ -317,24 +319,24 @@ fn transform<T: Real, S: Simd, const SIZE: usize>(
     let half = SIZE / 2;
     let mut folded = numbers;
     for j in 0..half {
-        folded[j] = T::add(simd, numbers[j], numbers[SIZE - 1 - j]);
-        folded[SIZE - 1 - j] = T::sub(simd, numbers[j], numbers[SIZE - 1 - j]);
+        folded[j] = T::plus(simd, numbers[j], numbers[SIZE - 1 - j]);
+        folded[SIZE - 1 - j] = T::minus(simd, numbers[j], numbers[SIZE - 1 - j]);
     }
     let mut out = folded;
     for number in &folded[1..=half] {
-        out[0] = T::add(simd, out[0], *number);
+        out[0] = T::plus(simd, out[0], *number);
     }
-    out[0] = T::mul(simd, basis[0][0], out[0]);
+    out[0] = T::times(simd, basis[0][0], out[0]);
     for v in 1..SIZE {
         let (count, from) = if v % 2 == 0 {
             (half + 1, 0)
         } else {
             (half, SIZE - 1)
         };
-        let mut sum = T::mul(simd, basis[v][0], folded[from]);
+        let mut sum = T::times(simd, basis[v][0], folded[from]);
         for j in 1..count {
             let number = folded[from.abs_diff(j)];
-            sum = T::add(simd, sum, T::mul(simd, basis[v][j], number));
+            sum = T::plus(simd, sum, T::times(simd, basis[v][j], number));
         }
         out[v] = sum;
     }
@@ -350,21 +352,21 @@ fn transpose<T: Real, S: Simd, const SIZE: usize>(
 ) -> [T::Vector<S>; SIZE] {
     let half = SIZE / 2;
     let mut out = numbers;
-    let mean = T::mul(simd, basis[0][0], numbers[0]);
+    let mean = T::times(simd, basis[0][0], numbers[0]);
     for j in 0..=half {
         let mut even = mean;
         for v in (2..SIZE).step_by(2) {
-            even = T::add(simd, even, T::mul(simd, basis[v][j], numbers[v]));
+            even = T::plus(simd, even, T::times(simd, basis[v][j], numbers[v]));
         }
         if j == half {
             out[j] = even;
         } else {
-            let mut odd = T::mul(simd, basis[1][j], numbers[1]);
+            let mut odd = T::times(simd, basis[1][j], numbers[1]);
             for v in (3..SIZE).step_by(2) {
-                odd = T::add(simd, odd, T::mul(simd, basis[v][j], numbers[v]));
+                odd = T::plus(simd, odd, T::times(simd, basis[v][j], numbers[v]));
             }
-            out[j] = T::add(simd, even, odd);
-            out[SIZE - 1 - j] = T::sub(simd, even, odd);
+            out[j] = T::plus(simd, even, odd);
+            out[SIZE - 1 - j] = T::minus(simd, even, odd);
         }
     }
     out
@@ -423,7 +425,7 @@ impl<T: Real, const SIZE: usize> WithSimd for TransformBack<'_, T, SIZE> {
         for (j, terms) in terms.iter().enumerate() {
             let shifted = T::vectors_mut::<S>(&mut self.out[j..j + STRIP]);
             for (sum, term) in shifted.iter_mut().zip(T::vectors::<S>(terms)) {
-                *sum = T::add(simd, *sum, *term);
+                *sum = T::plus(simd, *sum, *term);
             }
         }
     }
@@ -484,7 +486,7 @@ impl<T: Real, const SIZE: usize> WithSimd for SynthesiseColumns<'_, T, SIZE> {
                 let result = transpose::<T, S, SIZE>(simd, &basis, column(columns, at));
                 for i in 0..SIZE - 1 {
                     let sum = &mut T::vectors_mut::<S>(&mut self.sums[slots[i]][h])[at];
-                    *sum = T::add(simd, *sum, result[i]);
+                    *sum = T::plus(simd, *sum, result[i]);
                 }
                 let newest = &mut self.sums[slots[SIZE - 1]][h];
                 T::vectors_mut::<S>(newest)[at] = result[SIZE - 1];

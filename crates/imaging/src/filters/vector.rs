@@ -3,22 +3,33 @@
 //! Every number is computed by the same operations whatever the length of a vector, and no product
 //! is fused with a sum, so that results do not depend on the machine.
 
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
+
 use pulp::{Simd, bytemuck};
 
 use super::TwoRoots;
 use crate::model::InverseRoot;
 
 /// Numbers in single or double precision.
-pub(super) trait Real: Copy + Default + bytemuck::Pod {
+pub(super) trait Real:
+    Copy
+    + Default
+    + bytemuck::Pod
+    + Add<Output = Self>
+    + AddAssign
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+{
     /// A vector of numbers.
     type Vector<S: Simd>: Copy;
 
     fn from_f64(number: f64) -> Self;
     fn to_f64(self) -> f64;
     fn splat<S: Simd>(simd: S, number: Self) -> Self::Vector<S>;
-    fn add<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    fn sub<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    fn mul<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn plus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn minus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn times<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     /// The vectors of a slice.
     fn vectors<S: Simd>(numbers: &[Self]) -> &[Self::Vector<S>];
     /// The vectors of a slice, to be changed.
@@ -30,15 +41,15 @@ pub(super) trait Real: Copy + Default + bytemuck::Pod {
     /// Prepares the slope of a potential that is multiplied by `weight`.
     fn slope(weight: f64, potential: TwoRoots) -> Self::Slope;
 
-    /// Returns `$\varphi'(t)/t = \alpha/\sqrt{t^2 + \nu^2} - \beta/\sqrt{t^2 + \omega^2}$`, given
-    /// `$t^2$`.
-    fn slope_at(slope: &Self::Slope, square: Self) -> Self;
+    /// Returns `$\alpha/\sqrt{t^2 + \nu^2}$` and `$\beta/\sqrt{t^2 + \omega^2}$`, given `$t^2$`.
+    fn terms_at(slope: &Self::Slope, square: Self) -> [Self; 2];
 
-    /// Returns the sum of this number and the square of another one.
-    fn plus_square(self, other: Self) -> Self;
-
-    /// Returns the product of two numbers.
-    fn times(self, other: Self) -> Self;
+    /// Returns `$\varphi'(t)/t$`, the difference of these terms.
+    #[inline(always)]
+    fn slope_at(slope: &Self::Slope, square: Self) -> Self {
+        let [first, second] = Self::terms_at(slope, square);
+        first - second
+    }
 }
 
 /// Implements the operations of [`Real`] on vectors by those of [`Simd`].
@@ -55,17 +66,17 @@ macro_rules! vector_operations {
         }
 
         #[inline(always)]
-        fn add<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
+        fn plus<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
             simd.$add(a, b)
         }
 
         #[inline(always)]
-        fn sub<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
+        fn minus<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
             simd.$sub(a, b)
         }
 
         #[inline(always)]
-        fn mul<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
+        fn times<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
             simd.$mul(a, b)
         }
 
@@ -77,16 +88,6 @@ macro_rules! vector_operations {
         #[inline(always)]
         fn vectors_mut<S: Simd>(numbers: &mut [Self]) -> &mut [S::$vectors] {
             S::$slice_mut(numbers).0
-        }
-
-        #[inline(always)]
-        fn plus_square(self, other: Self) -> Self {
-            self + other * other
-        }
-
-        #[inline(always)]
-        fn times(self, other: Self) -> Self {
-            self * other
         }
     };
 }
@@ -129,9 +130,9 @@ impl Real for f64 {
     }
 
     #[inline(always)]
-    fn slope_at(slope: &DoubleSlope, square: Self) -> Self {
+    fn terms_at(slope: &DoubleSlope, square: Self) -> [Self; 2] {
         let first = slope.alpha / (square + slope.squares[0]).sqrt();
-        first - slope.second.at(square + slope.squares[1])
+        [first, slope.second.at(square + slope.squares[1])]
     }
 }
 
@@ -189,12 +190,12 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn slope_at(slope: &SingleSlope, square: Self) -> Self {
+    fn terms_at(slope: &SingleSlope, square: Self) -> [Self; 2] {
         let [first, second] = slope.squares.map(
             #[inline(always)]
             |smoothing| inverse_root(square + smoothing),
         );
-        slope.weights[0] * first - slope.weights[1] * second
+        [slope.weights[0] * first, slope.weights[1] * second]
     }
 }
 

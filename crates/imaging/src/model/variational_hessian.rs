@@ -1,7 +1,8 @@
 //! Second derivatives of the general model.
 
 use lowlevel::{
-    MetricCosts, SecondOrder, SecondOrderCosts, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF,
+    MetricCosts, SecondOrder, SecondOrderCosts, StronglyConvex, Subgradient, SubgradientPoint,
+    ThirdOrder, UNIT_ROUNDOFF, norm,
 };
 
 use super::linearisation::{Linearisation, scaled};
@@ -164,6 +165,24 @@ impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratc
     ) {
         self.regularizer_hessian()
             .apply_metric(&scratch.linearisation.metric, r, out);
+    }
+
+    fn subgradient(
+        &self,
+        at: &SubgradientPoint<'_>,
+        out: &mut [f64],
+        scratch: &mut VariationalScratch<A::Scratch>,
+    ) -> Option<Subgradient> {
+        let data = self.data_curvature?;
+        self.misfit(at.x, scratch);
+        self.finish_data_term(at.x, out, scratch);
+        let hessian = self.regularizer_hessian();
+        let found = hessian.add_subgradient(data, self.alpha, at, out)?;
+        let rounding = self.rounding.bound(norm(at.x), norm(out), 0.0);
+        Some(Subgradient {
+            rounding: found.rounding + rounding,
+            ..found
+        })
     }
 
     fn third_order(

@@ -64,8 +64,6 @@ pub(crate) struct NewtonProgress {
     pub(crate) target_norm: f64,
     /// The largest number of steps that the objective may make in a row.
     pub(crate) steps_at_once: u64,
-    /// The error of the point by the objective's own bound, if it was computed.
-    pub(crate) sharper_bound: Option<ErrorBound>,
     /// The smallest norm of a gradient so far.
     smallest_norm: f64,
     /// The smallest sharper bound so far.
@@ -84,7 +82,6 @@ impl Default for NewtonProgress {
         Self {
             target_norm: 0.0,
             steps_at_once: 1,
-            sharper_bound: None,
             smallest_norm: f64::INFINITY,
             smallest_bound: f64::INFINITY,
             sharpness: None,
@@ -145,7 +142,6 @@ impl Newton {
         dual: &mut Buffer,
         evaluator: &mut Evaluator<'_, O>,
     ) -> Result<u64, SolveError> {
-        self.progress.sharper_bound = None;
         let Some(gradient_norm) = self.gradient.norm else {
             return Ok(1); // not reached: a solve begins with the gradient
         };
@@ -293,7 +289,7 @@ impl Newton {
         }
     }
 
-    /// Computes the objective's own bound on the error of the point, if it has one.
+    /// Returns the objective's own bound on the error of the point, if it has one.
     pub(crate) fn sharpen_bound<O: StronglyConvex>(
         &mut self,
         newton: &dyn NewtonSteps<O::Scratch>,
@@ -301,10 +297,8 @@ impl Newton {
         point: &Buffer,
         dual: &Buffer,
         evaluator: &mut Evaluator<'_, O>,
-    ) {
-        let Some(gradient_norm) = self.gradient.norm else {
-            return;
-        };
+    ) -> Option<ErrorBound> {
+        let gradient_norm = self.gradient.norm?;
         let here = NewtonPoint {
             x: point,
             gradient: &self.gradient.values,
@@ -312,20 +306,18 @@ impl Newton {
             dual,
             target_norm: self.progress.target_norm,
         };
-        if let Some((sharper, cost)) = newton.sharper_bound(&here, evaluator.scratch) {
-            evaluator.other_work += cost;
-            self.progress.sharper_bound = Some(sharper);
-            let sharpness =
-                sharper.value() * evaluator.curvature.strong_convexity() / gradient_norm;
-            if sharpness > 0.0 && sharpness <= 1.0 {
-                // A gradient of this norm suffices if the ratio of the bounds stays the same.
-                self.progress.target_norm = bound.threshold(target) / sharpness;
-                self.progress.sharpness = Some(sharpness);
-            }
-            if sharper.value() <= NewtonRun::PROGRESS_FACTOR * self.progress.smallest_bound {
-                self.progress.smallest_bound = sharper.value();
-                self.progress.steps_without_progress = 0;
-            }
+        let (sharper, cost) = newton.sharper_bound(&here, evaluator.scratch)?;
+        evaluator.other_work += cost;
+        let sharpness = sharper.value() * evaluator.curvature.strong_convexity() / gradient_norm;
+        if sharpness > 0.0 && sharpness <= 1.0 {
+            // A gradient of this norm suffices if the ratio of the bounds stays the same.
+            self.progress.target_norm = bound.threshold(target) / sharpness;
+            self.progress.sharpness = Some(sharpness);
         }
+        if sharper.value() <= NewtonRun::PROGRESS_FACTOR * self.progress.smallest_bound {
+            self.progress.smallest_bound = sharper.value();
+            self.progress.steps_without_progress = 0;
+        }
+        Some(sharper)
     }
 }

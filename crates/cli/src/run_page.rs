@@ -114,10 +114,8 @@ pub(crate) fn existing(run: &Path, config: &Config, learned: Learned) -> Option<
 /// written.
 pub fn make(run: &Path) -> Result<RunPage, CliError> {
     let settings = Store::read_settings(run)?;
-    let mut learned: Learned = read_result(run)?;
+    let learned: Learned = read_result(run)?;
     let config = Settings::of_run(&settings, run)?.resolve()?;
-    // results of earlier versions do not know their family
-    learned.family = Some(config.task);
     let task = task::load_for_run(&config, run)?;
     let values = learned.values();
     let solver = config.spec().setup(Vec::new()).lower_solver();

@@ -151,7 +151,7 @@ fn decode(
         && let Ok(mut decoder) = Decoder::new(Cursor::new(bytes))
     {
         let grey = matches!(decoder.colortype(), Ok(tiff::ColorType::Gray(_)));
-        let same_channels = grey || colour == Colour::Channels;
+        let same_channels = grey || colour != Colour::Luminance;
         decoded.metadata = Metadata::Tiff(TiffTags::read(&mut decoder, same_channels));
     }
     let picture = &decoded.picture;

@@ -36,6 +36,8 @@ pub struct RunPage {
     pub fixed: Values,
     /// The findings on the page.
     pub findings: Vec<Finding>,
+    /// Whether estimates without truth are those of pictures that were transformed for a camera.
+    pub is_transformed: bool,
 }
 
 /// Writes the page of a run that has just finished, from values in memory. The images may be spread
@@ -104,6 +106,7 @@ pub(crate) fn existing(run: &Path, config: &Config, learned: Learned) -> Option<
         ),
         learned,
         fixed: config.model.fixed.clone(),
+        is_transformed: config.data.camera().is_some(),
     })
 }
 
@@ -283,6 +286,7 @@ fn write(
         training,
         validation,
         seconds,
+        is_transformed: config.data.camera().is_some(),
     });
     let path = run.join(REPORT);
     store::write_text(&path, &page)?;
@@ -291,6 +295,7 @@ fn write(
         findings,
         learned,
         fixed: config.model.fixed.clone(),
+        is_transformed: config.data.camera().is_some(),
     })
 }
 

@@ -334,14 +334,6 @@ fn patches(task: TaskKind) -> Value {
     Value::Integer(if task == Inpaint { 0 } else { 4 })
 }
 
-/// Returns the word that replaces one of earlier versions.
-pub(crate) fn current_word(words: &[&str], word: String) -> String {
-    if word == "luminance" && words.contains(&"grey") {
-        return "grey".to_owned();
-    }
-    word
-}
-
 /// Returns the standard deviation of added noise.
 fn noise(task: TaskKind) -> Value {
     Value::Float(match task {

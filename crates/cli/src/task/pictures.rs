@@ -175,7 +175,10 @@ fn read(
     noisy: Option<&Path>,
     count: Option<usize>,
 ) -> Result<Vec<Image>, CliError> {
-    let (colour, crop) = (config.data.colour.unwrap_or_default(), config.data.crop);
+    let (colour, crop) = (
+        config.data.colour.unwrap_or(Colour::Luminance),
+        config.data.crop,
+    );
     let count = count.unwrap_or(usize::MAX);
     let mut images = Vec::new();
     let mut add = |path: &Path, mut pages: Vec<(Picture, Option<Picture>)>| {
@@ -331,7 +334,7 @@ fn add(
             Some(data) => apply_mask(loaded, data),
             None => {
                 // Each channel has noise of its own; luminance has that of the image.
-                let stream = match config.data.colour.unwrap_or_default() {
+                let stream = match config.data.colour.unwrap_or(Colour::Luminance) {
                     Colour::Luminance => index,
                     Colour::Channels | Colour::Opponent => MAX_CHANNELS * index + channel,
                 };

@@ -10,9 +10,10 @@ use super::NamedPairs;
 use crate::config::{Config, table};
 use crate::picture;
 
-/// Ranges of values below and above which a picture is probably in another unit: 12 bits in a file
-/// of 16 bits are 0.06, and 8-bit numbers in a file of floating-point numbers are 255.
-const MIN_RANGE: f64 = 0.1;
+/// The largest value below which, and the range above which, a picture is probably in another unit:
+/// 12 bits in a file of 16 bits are 0.06, and 8-bit numbers in a file of floating-point numbers are
+/// 255.
+const MIN_LARGEST: f64 = 0.1;
 const MAX_RANGE: f64 = 10.0;
 
 /// Returns the warnings about the data of any task; `num_images` is the number of images without
@@ -256,7 +257,9 @@ fn blind_unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
 pub(crate) fn other_unit(values: impl Iterator<Item = f64>) -> Option<[String; 2]> {
     let ends = ends(values);
     let range = ends[1] - ends[0];
-    let is_other = range > 0.0 && !(MIN_RANGE..=MAX_RANGE).contains(&range);
+    let largest = ends[0].abs().max(ends[1].abs());
+    // a small range alone is that of a picture with little contrast
+    let is_other = (range > 0.0 && largest < MIN_LARGEST) || range > MAX_RANGE;
     is_other.then(|| ends.map(number))
 }
 

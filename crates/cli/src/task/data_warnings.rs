@@ -6,7 +6,7 @@ use std::path::Path;
 use ::page::number::{counted, length, number};
 use bilevel::Pair;
 
-use super::NamedPairs;
+use super::{NamedPairs, fingerprint};
 use crate::config::{Config, table};
 use crate::picture;
 
@@ -112,10 +112,10 @@ fn shown(pair: &Pair) -> &[f64] {
 
 /// Returns a warning if images are both learned from and held out.
 fn repeated_warning(training: &NamedPairs, validation: &NamedPairs) -> Option<String> {
-    let bits = |pair: &Pair| shown(pair).iter().map(|value| value.to_bits()).collect();
-    let known: HashSet<Vec<u64>> = training.pairs.iter().map(bits).collect();
+    let hash = |pair: &Pair| fingerprint::of_numbers(shown(pair));
+    let known: HashSet<u64> = training.pairs.iter().map(hash).collect();
     let all = validation.names.iter().zip(&validation.pairs);
-    let repeated: Vec<&String> = (all.filter(|(_, pair)| known.contains(&bits(pair))))
+    let repeated: Vec<&String> = (all.filter(|(_, pair)| known.contains(&hash(pair))))
         .map(|(name, _)| name)
         .collect();
     let first = repeated.first()?;

@@ -78,7 +78,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     };
     let mut training = pairs(images, 0)?;
     let noise_note = noise_level::add(config, family, &mut training)?;
-    let validation = pairs(others, num_training)?;
+    let mut validation = pairs(others, num_training)?;
     let mut warnings = loaded.warnings.clone();
     if data.noisy.is_some() {
         let all = [&training, &validation];
@@ -96,7 +96,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         &training,
         &validation,
     ));
-    let (training, note) = patches::drawn(config, training, &validation);
+    let note = patches::draw(config, &mut training, &mut validation);
     let notes: Vec<String> = [note, noise_note].into_iter().flatten().collect();
     Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &loaded.numbers),

@@ -15,13 +15,10 @@ use crate::score::Score;
 #[non_exhaustive]
 pub struct Learned {
     /// The family of the reconstruction problems; `None` if it is not one of this crate.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub family: Option<FamilyKind>,
     /// The solver that learned: with gradients or without.
-    #[cfg_attr(feature = "serde", serde(default = "without_gradients"))]
     pub solver: SolverKind,
     /// The criterion that was made small: the distance from the truth, or an estimate of it.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub criterion: CriterionKind,
     /// The objective at the learned parameters, from the reconstructions as computed.
     pub objective: f64,
@@ -31,7 +28,6 @@ pub struct Learned {
     pub interval: ObjectiveInterval,
     /// The gradient of the objective at the learned parameters; `None` if learning did not use
     /// gradients.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub gradient: Option<LearnedGradient>,
     /// The reason why the run ended.
     pub termination: Termination,
@@ -52,12 +48,6 @@ pub struct Learned {
     pub iterations: Vec<Iteration>,
     /// All evaluations of the objective.
     pub evaluations: Vec<EvalRecord>,
-}
-
-/// Results of earlier versions were learned without gradients.
-#[cfg(feature = "serde")]
-const fn without_gradients() -> SolverKind {
-    SolverKind::DerivativeFree
 }
 
 /// The gradient of the objective at the learned parameters, and the work of all gradients.
@@ -305,8 +295,8 @@ impl Learned {
     }
 }
 
-/// The form of learned parameters in files. Single numbers have no lists, which is the form of
-/// earlier versions. A number in the place of a list stands for all entries of a block.
+/// The form of learned parameters in files. Single numbers have no lists. A number in the place of
+/// a list stands for all entries of a block.
 #[cfg(feature = "serde")]
 mod stored {
     use serde::{Deserialize, Serialize};
@@ -413,17 +403,16 @@ mod tests {
         }
     }
 
-    /// Single numbers have the form that earlier versions wrote.
     #[cfg(feature = "serde")]
     #[test]
     fn parameters_survive_files() {
-        let old = r#"{"value":0.1,"theta":-1.0,"at":null,"influence":0.5,"parameter":
+        let text = r#"{"value":0.1,"theta":-1.0,"at":null,"influence":0.5,"parameter":
             {"name":"alpha","map":"log10","start":0.0,"lower":-6.0,"upper":4.0}}"#;
-        let single: LearnedParameter = serde_json::from_str(old).expect("valid");
+        let single: LearnedParameter = serde_json::from_str(text).expect("valid");
         assert_eq!(single.values, [0.1]);
         assert_eq!(
             serde_json::to_string(&single).expect("valid"),
-            old.replace("\n            ", "")
+            text.replace("\n            ", "")
         );
 
         let block = Parameter::log10("taps", vec![0.0, 1.0], -6.0, 4.0).with_shape([2, 1]);

@@ -30,7 +30,6 @@ pub struct Score {
     pub error: Option<f64>,
     /// The estimate of the error that parameters were learned with; `None` if they were learned
     /// from the truth, and for held-out pairs.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub estimate: Option<ErrorEstimate>,
 }
 

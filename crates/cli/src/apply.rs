@@ -224,10 +224,7 @@ impl Reconstructor {
         let found: Vec<&str> = parameters.iter().map(|p| &p.parameter.name[..]).collect();
         let expected = loaded.family.parameters();
         let expected: Vec<&str> = expected.iter().map(|p| &p.name[..]).collect();
-        // earlier versions listed the weights of frequencies one by one
-        let is_old = |(j, name): (usize, &&str)| *name == format!("s{j}");
-        let is_old = config.task == TaskKind::Sampling && found.iter().enumerate().all(is_old);
-        if found != expected && !is_old {
+        if found != expected {
             return Err(CliError::OtherResult {
                 path: run.join(RESULT),
                 found: found.join(", "),

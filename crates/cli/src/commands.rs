@@ -368,7 +368,7 @@ fn set_threads(threads: Option<usize>) {
 /// Prints the summary of a result and the path of its report. A closed standard output is no error.
 fn print_summary(made: &RunPage, run: &Path) {
     let mut out = io::stdout().lock();
-    let _ = summary::write(&mut out, &made.learned, &made.fixed);
+    let _ = summary::write(&mut out, &made.learned, &made.fixed, made.is_transformed);
     let _ = writeln!(out);
     for finding in &made.findings {
         let _ = writeln!(out, "- {}", for_run(finding, run));

@@ -63,7 +63,7 @@ pub struct DataConfig {
     pub slices: Slices,
     /// The number of rows and columns that are used in the middle of each picture.
     pub crop: Option<usize>,
-    /// The number of patches of each training picture; zero for whole pictures. Resolved
+    /// The number of patches of each picture; zero for whole pictures. Resolved
     /// configurations have a value.
     pub patches: Option<usize>,
     /// The number of rows and of columns of patches.

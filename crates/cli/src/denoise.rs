@@ -24,7 +24,8 @@ use crate::apply::{ApplyFailure, each_file};
 use crate::config::{Noise, TaskKind};
 use crate::error::CliError;
 use crate::memory::Memory;
-use crate::picture::{self, Colour, Depth, TypedPicture, page_name};
+use crate::picture::{self, Colour, Depth, SampleType, TypedPicture, page_name};
+use crate::task::data_warnings::other_unit;
 use page::{Page, denoise_page};
 
 /// Smallest estimate of the noise that can be trusted; see [`noise::estimate`].
@@ -47,26 +48,11 @@ pub struct DenoiseOptions {
     /// The values of black and white in the file; `None` for those that its samples imply.
     pub range: Option<ValueRange>,
     /// The treatment of colours.
-    pub colour: DenoiseColour,
+    pub colour: Colour,
     /// The number of bits per sample of the output; `None` for the samples of the input.
     pub depth: Option<Depth>,
     /// The memory that a picture may take. Larger pictures are denoised by tiles.
     pub memory: Memory,
-}
-
-/// The treatment of colours by [`denoise`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum DenoiseColour {
-    /// All colours together, which is best.
-    #[default]
-    #[value(name = "opponent", alias = "coupled", help = None::<&str>)]
-    Coupled,
-    /// Red, green and blue, each on its own.
-    #[value(help = None::<&str>)]
-    Channels,
-    /// Only the luminance: the result is grey.
-    #[value(name = "grey", alias = "luminance", help = None::<&str>)]
-    Luminance,
 }
 
 /// A file that was denoised.
@@ -200,14 +186,41 @@ impl DenoiseOptions {
         ErrorBound::new(target).ok()
     }
 
-    /// Returns a warning if the given noise is more than the range from black to white.
-    fn noise_warning(&self) -> Option<String> {
-        let noise = self.sigma().filter(|noise| *noise > MAX_GIVEN)?;
-        Some(format!(
-            "--noise is {noise}, but black is 0 and white is 1: divide a noise level in the \
-             numbers of the file by their range (here, for 8-bit grey values, {:.3})",
-            noise / 255.0
-        ))
+    /// Checks the noise of a picture, and the values of its channels, in units in which black is 0
+    /// and white is 1. Returns warnings about them.
+    fn check_picture(
+        &self,
+        name: &Path,
+        samples: SampleType,
+        noise: f64,
+        channels: &[Vec<f64>],
+    ) -> Result<Vec<String>, NoisyPictureError> {
+        let mut warnings = Vec::new();
+        if let Some(noise) = self.sigma().filter(|noise| *noise > MAX_GIVEN) {
+            warnings.push(format!(
+                "--noise is {noise}, but black is 0 and white is 1: divide a noise level in the \
+                 numbers of the file by their range (here, for 8-bit grey values, {:.3})",
+                noise / 255.0
+            ));
+        }
+        if self.range.is_none() {
+            range::check_unit(name, samples, noise, channels)?;
+            if let Some([lowest, highest]) = other_unit(channels.iter().flatten().copied()) {
+                warnings.push(format!(
+                    "the values of {} lie between {lowest} and {highest}, where black is 0 and \
+                     white is 1: if its own white is darker, name it with --range",
+                    name.display()
+                ));
+            }
+        }
+        if self.noise.is_none() && noise < TRUSTED {
+            warnings.push(format!(
+                "the noise of {} was estimated as {noise:.2e}, but estimates below {TRUSTED} \
+                 cannot be trusted: give it with --noise",
+                name.display()
+            ));
+        }
+        Ok(warnings)
     }
 }
 
@@ -223,15 +236,11 @@ fn denoise_file(
     options: &DenoiseOptions,
     observe: &(dyn Fn(DenoiseEvent<'_>) + Sync),
 ) -> Result<DenoisedFile, CliError> {
-    let colour = match options.colour {
-        DenoiseColour::Luminance => Colour::Luminance,
-        DenoiseColour::Coupled | DenoiseColour::Channels => Colour::Channels,
-    };
     if options.memory.needs_tiles(input)? {
         observe(DenoiseEvent::Pages(1));
         return large::denoise_file(input, output, options);
     }
-    let pages = picture::read_typed(input, colour)?;
+    let pages = picture::read_typed(input, options.colour)?;
     picture::check_output(output, &pages)?;
     let num_pages = pages.len();
     observe(DenoiseEvent::Pages(num_pages));

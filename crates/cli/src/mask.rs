@@ -53,7 +53,7 @@ struct SavedSearch {
 }
 
 /// The progress of learning a mask, for [`learn`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct MaskEvent {
     /// The number of masks that were tried.
     pub evaluations: usize,

@@ -51,19 +51,21 @@ pub struct Picture {
 }
 
 /// The treatment of colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Colour {
-    /// One plane: `0.299 R + 0.587 G + 0.114 B`, or the grey values. Earlier versions called it
-    /// `luminance`.
+    /// One plane for grey pictures, three planes in the order red, green, blue for others. Together
+    /// the planes are one picture.
     #[default]
-    #[serde(rename = "grey", alias = "luminance")]
-    Luminance,
-    /// One plane for grey pictures, three planes in the order red, green, blue for others. The
-    /// planes are pictures of their own.
-    Channels,
-    /// The same planes, which together are one picture.
+    #[value(help = None::<&str>)]
     Opponent,
+    /// The same planes, each of which is a picture of its own.
+    #[value(help = None::<&str>)]
+    Channels,
+    /// One plane: `0.299 R + 0.587 G + 0.114 B`, or the grey values.
+    #[serde(rename = "grey")]
+    #[value(name = "grey", help = None::<&str>)]
+    Luminance,
 }
 
 /// Bits per sample of a PNG file.

@@ -20,6 +20,7 @@
 //!     training: &[],
 //!     validation: &[],
 //!     seconds: None,
+//!     is_transformed: false,
 //! });
 //! assert!(page.starts_with("<!DOCTYPE html>") && page.contains("alpha"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -65,6 +66,8 @@ pub struct ReportInput<'a> {
     pub validation: &'a [ReportImage],
     /// The duration of learning in seconds, if it is known.
     pub seconds: Option<f64>,
+    /// Whether estimates without truth are those of pictures that were transformed for a camera.
+    pub is_transformed: bool,
 }
 
 /// Learned filter banks.

@@ -36,6 +36,8 @@ pub struct RunPage {
     pub fixed: Values,
     /// The findings on the page.
     pub findings: Vec<Finding>,
+    /// Whether estimates without truth are those of pictures that were transformed for a camera.
+    pub is_transformed: bool,
 }
 
 /// Writes the page of a run that has just finished, from values in memory. The images may be spread
@@ -104,6 +106,7 @@ pub(crate) fn existing(run: &Path, config: &Config, learned: Learned) -> Option<
         ),
         learned,
         fixed: config.model.fixed.clone(),
+        is_transformed: config.data.camera().is_some(),
     })
 }
 
@@ -114,10 +117,8 @@ pub(crate) fn existing(run: &Path, config: &Config, learned: Learned) -> Option<
 /// written.
 pub fn make(run: &Path) -> Result<RunPage, CliError> {
     let settings = Store::read_settings(run)?;
-    let mut learned: Learned = read_result(run)?;
+    let learned: Learned = read_result(run)?;
     let config = Settings::of_run(&settings, run)?.resolve()?;
-    // results of earlier versions do not know their family
-    learned.family = Some(config.task);
     let task = task::load_for_run(&config, run)?;
     let values = learned.values();
     let solver = config.spec().setup(Vec::new()).lower_solver();
@@ -285,6 +286,7 @@ fn write(
         training,
         validation,
         seconds,
+        is_transformed: config.data.camera().is_some(),
     });
     let path = run.join(REPORT);
     store::write_text(&path, &page)?;
@@ -293,6 +295,7 @@ fn write(
         findings,
         learned,
         fixed: config.model.fixed.clone(),
+        is_transformed: config.data.camera().is_some(),
     })
 }
 

@@ -12,6 +12,9 @@ use page::number::{amount, between, counted, decibel, length, number, significan
 
 use crate::config::Values;
 
+/// What estimates and certified errors of pictures of a camera refer to.
+pub(crate) const AFTER_TRANSFORM: &str =
+    " after the transform that makes the noise equally strong everywhere";
 /// Largest number of parameters that are listed.
 const LISTED: usize = 20;
 /// Largest number of parameters in a line about one of several pictures.
@@ -41,10 +44,16 @@ pub fn of_picture(name: &str, learned: &Learned) -> String {
 }
 
 /// Writes the learned parameters, those that were `fixed`, and the quality of reconstructions.
+/// `is_transformed` says that estimates are those of pictures that were transformed for a camera.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(out: &mut impl Write, learned: &Learned, fixed: &Values) -> io::Result<()> {
+pub fn write(
+    out: &mut impl Write,
+    learned: &Learned,
+    fixed: &Values,
+    is_transformed: bool,
+) -> io::Result<()> {
     write_parameters(out, learned)?;
     if !fixed.is_empty() {
         let fixed = fixed
@@ -60,8 +69,8 @@ pub fn write(out: &mut impl Write, learned: &Learned, fixed: &Values) -> io::Res
     if let Some(gradient) = learned.gradient {
         writeln!(out, "Projected gradient: {}", projected(gradient))?;
     }
-    write_quality(out, "training", &learned.training)?;
-    write_quality(out, "held-out", &learned.validation)?;
+    write_quality(out, "training", &learned.training, is_transformed)?;
+    write_quality(out, "held-out", &learned.validation, is_transformed)?;
     writeln!(
         out,
         "Cost: {}, {}, {} gradients{}",
@@ -189,7 +198,12 @@ fn write_parameters(out: &mut impl Write, learned: &Learned) -> io::Result<()> {
     Ok(())
 }
 
-fn write_quality(out: &mut impl Write, what: &str, scores: &[Score]) -> io::Result<()> {
+fn write_quality(
+    out: &mut impl Write,
+    what: &str,
+    scores: &[Score],
+    is_transformed: bool,
+) -> io::Result<()> {
     if scores.is_empty() {
         return Ok(());
     }
@@ -201,9 +215,10 @@ fn write_quality(out: &mut impl Write, what: &str, scores: &[Score]) -> io::Resu
     if !estimates.is_empty() {
         let mean = estimates.iter().sum::<f64>() / estimates.len() as f64;
         let images = counted(length(&estimates), "image", "images");
+        let after = if is_transformed { AFTER_TRANSFORM } else { "" };
         writeln!(
             out,
-            "Estimated mean PSNR of {images}, without truth: {mean:.2} dB"
+            "Estimated mean PSNR of {images}{after}, without truth: {mean:.2} dB"
         )?;
     }
     if after.is_none() && scores.iter().all(|score| score.error.is_some()) {
@@ -260,7 +275,7 @@ mod tests {
             .unwrap();
         let mut text = Vec::new();
         let fixed = Values::from([("nu".to_owned(), 1e-3)]);
-        write(&mut text, &learned, &fixed).unwrap();
+        write(&mut text, &learned, &fixed, false).unwrap();
         let text = String::from_utf8(text).unwrap();
         for part in [
             "  alpha = ",

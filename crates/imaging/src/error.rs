@@ -62,7 +62,7 @@ pub enum ModelError {
         index: usize,
     },
     /// A parameter is out of range.
-    #[error("{name} is {found}, but must be {needed}")]
+    #[error("{name} is {}, but must be {needed}", shown(*found))]
     OutOfRange {
         /// The name of the parameter.
         name: &'static str,
@@ -74,6 +74,12 @@ pub enum ModelError {
     /// The model is not strongly convex, or its constants overflow.
     #[error("the model cannot be solved to a certified error: {0}")]
     Curvature(#[from] CurvatureError),
+}
+
+/// Returns a number as text, with an exponent if it is very large or very small.
+fn shown(number: f64) -> String {
+    let text = format!("{number:?}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
 /// Refuses a grid of colours.
@@ -172,5 +178,26 @@ pub(crate) fn check_smoothing(name: &'static str, value: f64) -> Result<(), Mode
             needed: "positive, such as 1e-3 for images in [0, 1], \
                      and its square must be a normal number",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let message = |found| {
+            let (name, needed) = ("alpha", "smaller");
+            let error = ModelError::OutOfRange {
+                name,
+                found,
+                needed,
+            };
+            error.to_string()
+        };
+        assert_eq!(message(1e300), "alpha is 1e300, but must be smaller");
+        let shown = [4.0, -0.25, 1e-300, f64::NAN].map(shown);
+        assert_eq!(shown, ["4", "-0.25", "1e-300", "NaN"]);
     }
 }

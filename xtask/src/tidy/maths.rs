@@ -1,5 +1,5 @@
-//! The header that draws formulas. Every published library with formulas carries the same copy,
-//! because docs.rs sees only the package.
+//! The header that draws formulas. Every published library with formulas has a link to it, because
+//! docs.rs sees only the package.
 
 use super::Problem;
 use crate::tree::Tree;
@@ -18,27 +18,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
                 &package.path("Cargo.toml"),
                 1,
                 format!("published library with maths and without {HEADER}"),
-                "copy it from another crate",
-            ));
-        }
-    }
-    let mut copies = tree.files.iter().filter(|f| f.path.ends_with(HEADER));
-    if let Some(first) = copies.next() {
-        for copy in copies.filter(|copy| copy.bytes != first.bytes) {
-            problems.push(Problem::new(
-                &copy.path,
-                first_difference(&first.bytes, &copy.bytes),
-                format!("differs from {}", first.path),
-                "decide which one is right and copy it over the other",
+                "add a symbolic link, as other crates have",
             ));
         }
     }
     problems
-}
-
-fn first_difference(a: &[u8], b: &[u8]) -> usize {
-    let common = a.iter().zip(b).take_while(|(a, b)| a == b);
-    1 + common.filter(|(byte, _)| **byte == b'\n').count()
 }
 
 #[cfg(test)]
@@ -47,26 +31,6 @@ mod tests {
     use crate::tidy::places;
 
     const A: (&str, &str) = ("a/Cargo.toml", "[package]\nname = \"a\"\n");
-
-    #[test]
-    fn equal_copies_pass() {
-        let tree = Tree::of(&[
-            A,
-            ("a/src/lib.rs", ""),
-            ("a/katex-header.html", "x\ny\n"),
-            ("b/katex-header.html", "x\ny\n"),
-        ]);
-        assert_eq!(check(&tree), []);
-    }
-
-    #[test]
-    fn different_copies_fail_at_the_first_different_line() {
-        let tree = Tree::of(&[
-            ("a/katex-header.html", "x\ny\n"),
-            ("b/katex-header.html", "x\nz\n"),
-        ]);
-        assert_eq!(places(&check(&tree)), ["b/katex-header.html:2"]);
-    }
 
     #[test]
     fn maths_needs_one_and_prose_does_not() {

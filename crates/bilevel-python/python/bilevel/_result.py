@@ -220,8 +220,7 @@ class Result:
             made.f
         )
         made.converged = made.termination in CONVERGED or at_rounding
-        # files of earlier versions were learned without gradients
-        made.solver = learned.get("solver", "derivative-free")
+        made.solver = learned["solver"]
         gradient = learned.get("gradient")
         made.gradient = None if gradient is None else dict(gradient)
         made.num_points = learned["num_points"]

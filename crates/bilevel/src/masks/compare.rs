@@ -88,7 +88,6 @@ pub struct ComparedMask {
     /// The weight of the quadratic term.
     pub xi: f64,
     /// The relative weights of filters; without any, the regulariser is total variation.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub filters: Vec<f64>,
     /// The scores of all slices of the comparison, which may be held-out ones. For the mean over
     /// several random masks, each is a mean, too.

@@ -77,7 +77,8 @@ impl MaskOptions {
             }
         }
         let centre = fixed.iter().filter(|&&entry| entry).count();
-        if centre > size {
+        // a mask that is nothing but its centre leaves nothing to learn
+        if centre > size || (centre == size && self.start.is_none()) {
             return Err(MaskError::Centre {
                 size,
                 centre,

@@ -93,7 +93,6 @@ pub struct MaskOutcome {
     /// The weight of the quadratic term.
     pub xi: f64,
     /// The relative weights of filters; without any, the regulariser is total variation.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub filters: Vec<f64>,
     /// The interval of the objective: the mean squared distance from the truth, relative to it.
     pub objective: [f64; 2],

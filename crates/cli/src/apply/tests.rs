@@ -330,9 +330,13 @@ fn masks_fill_in_what_is_missing() {
 
 #[test]
 fn signals_come_from_frequencies() {
-    let parameters = [("s0", 9.0), ("s1", 9.0), ("s2", 9.0), ("s3", 9.0)];
     let settings = "task = \"sampling\"\nmodel.fixed = { alpha = 0.0, nu = 0.01, xi = 0.0 }\n";
-    let temp = folder_with_run("signals", settings, &parameters);
+    let temp = folder_with_run("signals", settings, &[]);
+    let weights = serde_json::json!({ "parameters": [{
+        "value": [9.0, 9.0, 9.0, 9.0], "theta": [0.9, 0.9, 0.9, 0.9],
+        "parameter": { "name": "theta", "shape": [4], "map": "odds", "start": 0.5, "lower": 0.001, "upper": 0.99 },
+    }] });
+    fs::write(temp.at("run").join(RESULT), weights.to_string()).unwrap();
     let (input, output) = (temp.at("y.npy"), temp.at("x.npy"));
     // Frequency zero alone: constant signals.
     let rows = [

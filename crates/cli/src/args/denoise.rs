@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::learn;
 use crate::config::Noise;
-use crate::denoise::{DenoiseColour, DenoiseOptions, ValueRange};
+use crate::denoise::{DenoiseOptions, ValueRange};
 use crate::error::CliError;
 use crate::memory::Memory;
-use crate::picture::Depth;
+use crate::picture::{Colour, Depth};
 
 const EXAMPLES: &str = "\
 The filters were learned for noise from 2/255 to 75/255; pictures with other noise are scaled first.
@@ -55,8 +55,8 @@ pub struct DenoiseArgs {
     pub range: Option<String>,
     /// How to treat colour pictures: all colours together (opponent), each of red, green and blue
     /// on its own (channels), or only the luminance, which gives a grey picture (grey)
-    #[arg(long, value_enum, default_value_t = DenoiseColour::default())]
-    pub colour: DenoiseColour,
+    #[arg(long, value_enum, default_value_t = Colour::default())]
+    pub colour: Colour,
     /// Bits per sample of the output; without this option, those of the input
     #[arg(long, value_enum, value_name = "BITS")]
     pub depth: Option<Depth>,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bilevel::FilterSet;
 use clap::builder::{
-    OsStringValueParser, PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser,
+    OsStringValueParser, PossibleValuesParser, StringValueParser, TypedValueParser,
 };
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 use toml::{Table, Value};
@@ -223,13 +223,7 @@ fn arg(setting: &'static Setting) -> Arg {
             arg.value_name("PATH").value_parser(parser)
         }
         ValueKind::Word(words) => {
-            let values = words.iter().map(|word| match *word {
-                // the word of earlier versions
-                "grey" => PossibleValue::new("grey").alias("luminance"),
-                word => PossibleValue::new(word),
-            });
-            let parser = PossibleValuesParser::new(values)
-                .map(|word| Value::String(table::current_word(words, word)));
+            let parser = PossibleValuesParser::new(words).map(Value::String);
             arg.value_name("WORD").value_parser(parser)
         }
         ValueKind::Whole(_) => {

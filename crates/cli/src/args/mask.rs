@@ -53,12 +53,7 @@ pub struct MaskArgs {
     pub frequency_zero: Option<FrequencyZero>,
     /// Standard deviation of complex noise that is added to the frequencies, as a share of the
     /// brightest pixel of all slices
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        allow_negative_numbers = true,
-        help_heading = "Data"
-    )]
+    #[arg(long, value_name = "NUMBER", help_heading = "Data")]
     pub noise: Option<f64>,
     /// Number of slices to hold out, spread over the stack [default: a quarter]
     #[arg(long, value_name = "N", help_heading = "Data")]
@@ -91,12 +86,7 @@ pub struct MaskArgs {
     )]
     pub pattern: Option<Pattern>,
     /// Share of all lines or points to measure
-    #[arg(
-        long,
-        value_name = "SHARE",
-        allow_negative_numbers = true,
-        help_heading = "Mask"
-    )]
+    #[arg(long, value_name = "SHARE", help_heading = "Mask")]
     pub budget: Option<f64>,
     /// Width of the centre, which is always measured
     #[arg(long, value_name = "N", help_heading = "Mask")]
@@ -126,12 +116,7 @@ pub struct MaskArgs {
     )]
     pub filters: Option<FilterSet>,
     /// Keep the smoothing nu of the regulariser at this value [default: learned for the final mask]
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        allow_negative_numbers = true,
-        help_heading = "Model"
-    )]
+    #[arg(long, value_name = "NUMBER", help_heading = "Model")]
     pub nu: Option<f64>,
     /// Number of searches from different starts; the best one counts
     #[arg(long, value_name = "N", help_heading = "Mask")]
@@ -141,8 +126,11 @@ pub struct MaskArgs {
     pub max_exchanges: Option<usize>,
 }
 
-/// Adds the default of a setting to its help text.
+/// Adds the default of a setting to its help text. Numbers may be negative, so that the error is
+/// about their value.
 fn with_default(arg: Arg) -> Arg {
+    let is_number = matches!(arg.get_id().as_str(), "noise" | "budget" | "nu");
+    let arg = arg.allow_negative_numbers(is_number);
     let (data, mask) = (MaskDataSettings::default(), MaskSpec::default());
     let default = match arg.get_id().as_str() {
         "noise" => format!(

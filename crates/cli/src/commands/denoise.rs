@@ -6,6 +6,7 @@ use super::{Context, name, new_bar, print, print_files, set_threads};
 use crate::args::DenoiseArgs;
 use crate::denoise::{self, CameraNoise, DenoiseEvent, DenoisedFile, DenoisedPicture};
 use crate::error::CliError;
+use crate::summary::AFTER_TRANSFORM;
 
 /// Denoises files, and prints a line for each picture.
 pub(super) fn run(args: &DenoiseArgs, context: Context<'_>) -> Result<(), CliError> {
@@ -58,9 +59,6 @@ fn about_file(file: &DenoisedFile) -> String {
         pictures => format!("{files}: {} pages", pictures.len()),
     }
 }
-
-/// What the certified error of a picture of a camera refers to.
-const AFTER_TRANSFORM: &str = " after the transform that makes the noise equally strong everywhere";
 
 /// Describes a denoised picture.
 fn about(picture: &DenoisedPicture) -> String {

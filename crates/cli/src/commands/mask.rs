@@ -105,15 +105,8 @@ impl MaskProgressBar {
 
     fn show(&mut self, event: MaskEvent) {
         if self.shared.json {
-            let line = json!({
-                "event": "mask",
-                "evaluations": event.evaluations,
-                "size": event.size,
-                "full_size": event.full_size,
-                "search": event.search,
-                "accepted": event.accepted,
-                "objective": event.objective,
-            });
+            let mut line = json!(event);
+            line["event"] = "mask".into();
             print(&line.to_string());
             return;
         }

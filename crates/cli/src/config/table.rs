@@ -154,8 +154,8 @@ table! {
         .only(PICTURES);
     PATCHES = row("patches", "data.patches", ANY_WHOLE,
         DefaultValue::With(&FILTERS, &DefaultValue::Of(patches), &DefaultValue::Whole(0)),
-        "Learn from N square patches of each training picture, at random positions; 0 means whole \
-         pictures")
+        "Use N square patches of each picture, at random positions, to learn from and held out; 0 \
+         means whole pictures")
         .only(PATCHED);
     PATCH_SIZE = row("patch-size", "data.patch_size", POSITIVE, DefaultValue::Whole(64),
         "Rows and columns of patches; smaller pictures are used whole")
@@ -332,14 +332,6 @@ fn least_gain(task: TaskKind) -> Value {
 /// the size of whole pictures.
 fn patches(task: TaskKind) -> Value {
     Value::Integer(if task == Inpaint { 0 } else { 4 })
-}
-
-/// Returns the word that replaces one of earlier versions.
-pub(crate) fn current_word(words: &[&str], word: String) -> String {
-    if word == "luminance" && words.contains(&"grey") {
-        return "grey".to_owned();
-    }
-    word
 }
 
 /// Returns the standard deviation of added noise.

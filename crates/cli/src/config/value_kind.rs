@@ -5,7 +5,7 @@ use serde::de::Error as _;
 use toml::de::{DeValue, Error as TomlError, ValueDeserializer};
 use toml::{Spanned, Value};
 
-use super::table::{self, ValueKind};
+use super::table::ValueKind;
 use super::{Noise, TaskKind, Values};
 
 impl ValueKind {
@@ -15,7 +15,7 @@ impl ValueKind {
         Ok(match self {
             Self::Path => String::deserialize(value)?.into(),
             Self::Word(words) => {
-                let word = table::current_word(words, String::deserialize(value)?);
+                let word = String::deserialize(value)?;
                 if !words.contains(&&word[..]) {
                     let known = words.join("`, `");
                     let message = format!("unknown word `{word}`, expected one of `{known}`");

@@ -10,13 +10,13 @@ use rayon::prelude::*;
 
 use super::page::estimated;
 use super::{
-    CameraNoise, DenoiseColour, DenoiseOptions, DenoisedFile, DenoisedPicture, NoisyPictureError,
-    TRUSTED, ValueRange, interrupt, range, root_mean_square,
+    CameraNoise, DenoiseOptions, DenoisedFile, DenoisedPicture, NoisyPictureError, ValueRange,
+    interrupt, range, root_mean_square,
 };
 use crate::config::Noise;
 use crate::error::CliError;
+use crate::picture::Colour;
 use crate::picture::large::{self, LargePicture};
-use crate::task::data_warnings::other_unit;
 
 /// The noise is estimated in this many regions along each axis, of this many pixels.
 const NUM_PARTS: usize = 4;
@@ -95,7 +95,7 @@ pub(super) fn denoise_file(
 ) -> Result<DenoisedFile, CliError> {
     let begin = Instant::now();
     let mut picture = large::read(input)?;
-    if options.colour == DenoiseColour::Luminance {
+    if options.colour == Colour::Luminance {
         to_luminance(&mut picture);
     }
     large::check_output(output, picture.channels.len())?;
@@ -122,28 +122,11 @@ pub(super) fn denoise_file(
         }
     };
     let values = || picture.channels.iter().flatten().map(|n| units.value(*n));
-    let mut warnings: Vec<String> = options.noise_warning().into_iter().collect();
-    if options.range.is_none() {
-        let ends = [
-            values().fold(f64::INFINITY, f64::min),
-            values().fold(f64::MIN, f64::max),
-        ];
-        range::check_unit(input, picture.samples, noise, &[ends.to_vec()])?;
-        if let Some([lowest, highest]) = other_unit(ends.into_iter()) {
-            warnings.push(format!(
-                "the values of {} lie between {lowest} and {highest}, where black is 0 and white \
-                 is 1: if its own white is darker, name it with --range",
-                input.display()
-            ));
-        }
-    }
-    if is_estimated && noise < TRUSTED {
-        warnings.push(format!(
-            "the noise of {} was estimated as {noise:.2e}, but estimates below {TRUSTED} cannot be \
-             trusted: give it with --noise",
-            input.display()
-        ));
-    }
+    let ends = [
+        values().fold(f64::INFINITY, f64::min),
+        values().fold(f64::MIN, f64::max),
+    ];
+    let warnings = options.check_picture(input, picture.samples, noise, &[ends.to_vec()])?;
     let num_channels = picture.channels.len();
     let num_samples = num_channels * width * height;
     let target = options.target(num_samples);
@@ -204,12 +187,12 @@ fn solve(
     units: &InUnits<'_>,
     noise: f64,
     target: Option<ErrorBound>,
-    colour: DenoiseColour,
+    colour: Colour,
 ) -> Result<Solved, TilesError<imaging::DenoiseError>> {
     let grid = Grid::image(units.picture.height, units.picture.width);
     let tiling = Tiling::default();
     let num_channels = units.picture.channels.len();
-    if num_channels == 3 && colour == DenoiseColour::Coupled {
+    if num_channels == 3 && colour == Colour::Opponent {
         let data = |region: &Region, channel: usize, data: &mut Vec<f64>| {
             units.region(channel, region, data);
         };

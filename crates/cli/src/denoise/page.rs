@@ -7,13 +7,12 @@ use imaging::noise::{self, Anscombe, NoiseError};
 use imaging::{ErrorBound, Grid};
 
 use super::{
-    CameraNoise, DenoiseColour, DenoiseOptions, DenoisedPicture, NO_NOISE, NoisyPictureError,
-    TRUSTED, ValueRange, range, root_mean_square,
+    CameraNoise, DenoiseOptions, DenoisedPicture, NO_NOISE, NoisyPictureError, ValueRange, range,
+    root_mean_square,
 };
 use crate::config::Noise;
 use crate::error::CliError;
-use crate::picture::{Picture, TypedPicture};
-use crate::task::data_warnings::other_unit;
+use crate::picture::{Colour, Picture, TypedPicture};
 
 /// A picture in units in which black is 0 and white is 1.
 pub(super) struct Page {
@@ -126,7 +125,7 @@ pub(super) fn denoise_page(
     let grid = Grid::image(height, width);
     let mut channels = picture.channels;
     let is_estimated = matches!(options.noise, None | Some(Noise::EstimatedCamera));
-    let mut warnings: Vec<String> = options.noise_warning().into_iter().collect();
+    let mut warnings = Vec::new();
     let (typical, camera) = match known {
         KnownNoise::Gaussian(typical) => (*typical, None),
         KnownNoise::Camera(camera) => (Some(camera.noise_at(1.0)), Some(camera)),
@@ -144,25 +143,7 @@ pub(super) fn denoise_page(
         (Some(Err(error)), None) => return Err(error.into()),
         (None, None) => unreachable!("the noise of a camera is known"),
     };
-    if options.range.is_none() {
-        range::check_unit(&name, samples, noise, &channels)?;
-    }
-    if options.range.is_none()
-        && let Some([lowest, highest]) = other_unit(channels.iter().flatten().copied())
-    {
-        warnings.push(format!(
-            "the values of {} lie between {lowest} and {highest}, where black is 0 and white is \
-             1: if its own white is darker, name it with --range",
-            name.display()
-        ));
-    }
-    if options.noise.is_none() && noise < TRUSTED {
-        warnings.push(format!(
-            "the noise of {} was estimated as {noise:.2e}, but estimates below {TRUSTED} cannot be \
-             trusted: give it with --noise",
-            name.display()
-        ));
-    }
+    warnings.extend(options.check_picture(&name, samples, noise, &channels)?);
     let noise = camera.map_or(noise, Anscombe::sigma);
     if let Some(camera) = camera {
         for channel in &mut channels {
@@ -260,9 +241,9 @@ fn solve(
     channels: &[Vec<f64>],
     noise: f64,
     target: Option<ErrorBound>,
-    colour: DenoiseColour,
+    colour: Colour,
 ) -> Result<Solved, imaging::DenoiseError> {
-    if let ([red, green, blue], DenoiseColour::Coupled) = (channels, colour) {
+    if let ([red, green, blue], Colour::Opponent) = (channels, colour) {
         let made = imaging::denoise_colour(grid, [red, green, blue], noise, target)?;
         return Ok(Solved {
             channels: made.channels.into(),

@@ -188,7 +188,7 @@ fn colours_are_treated_as_requested() {
         let mut pages = picture::read_typed(&output, Colour::Channels).unwrap();
         (done, pages.remove(0).picture.channels)
     };
-    let (done, channels) = made(DenoiseColour::Channels);
+    let (done, channels) = made(Colour::Channels);
     let alone = |index| imaging::denoise(grid(), &noisy(index), NOISE, None).unwrap();
     let all = [alone(0), alone(1), alone(2)];
     let clamped = |x: &Vec<f64>| x.iter().map(|x| x.clamp(0.0, 1.0)).collect();
@@ -197,8 +197,8 @@ fn colours_are_treated_as_requested() {
     let squares = all.iter().map(|made| made.solved.error.value().powi(2));
     let error = (squares.sum::<f64>() / (3 * ROWS * COLS) as f64).sqrt();
     assert!((done[0].pictures[0].error / error - 1.0).abs() < 1e-12);
-    assert_ne!(made(DenoiseColour::Coupled).1, channels);
-    let (done, grey) = made(DenoiseColour::Luminance);
+    assert_ne!(made(Colour::Opponent).1, channels);
+    let (done, grey) = made(Colour::Luminance);
     assert_eq!((grey.len(), done[0].pictures[0].num_channels), (1, 1));
 }
 
@@ -239,9 +239,9 @@ fn accuracy_is_certified() {
     let root = ((ROWS * COLS) as f64).sqrt();
     // a root mean square over all samples, of one channel or of three
     for (format, samples, num_channels, colour) in [
-        ("tif", SampleType::Single, 3, DenoiseColour::Channels),
-        ("tif", SampleType::Single, 3, DenoiseColour::Coupled),
-        ("npy", SampleType::Double, 1, DenoiseColour::Coupled),
+        ("tif", SampleType::Single, 3, Colour::Channels),
+        ("tif", SampleType::Single, 3, Colour::Opponent),
+        ("npy", SampleType::Double, 1, Colour::Opponent),
     ] {
         let [input, output] = ["in", "out"].map(|name| temp.at(&format!("{name}.{format}")));
         picture::write_typed(&input, &[typed(samples, num_channels)]).unwrap();

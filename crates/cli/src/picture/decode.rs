@@ -151,7 +151,7 @@ fn decode(
         && let Ok(mut decoder) = Decoder::new(Cursor::new(bytes))
     {
         let grey = matches!(decoder.colortype(), Ok(tiff::ColorType::Gray(_)));
-        let same_channels = grey || colour == Colour::Channels;
+        let same_channels = grey || colour != Colour::Luminance;
         decoded.metadata = Metadata::Tiff(TiffTags::read(&mut decoder, same_channels));
     }
     let picture = &decoded.picture;
@@ -198,31 +198,25 @@ fn decode_integers_or_colours(
     if format == ImageFormat::Pnm && has_more(&cursor) {
         return Err(unsupported(path, "more data follow the first picture"));
     }
+    let kind = image.color();
+    let samples = match kind.bytes_per_pixel() / kind.channel_count() {
+        1 => SampleType::Eight,
+        2 => SampleType::Sixteen,
+        _ => SampleType::Single,
+    };
+    let (count, white) = (kind.channel_count().into(), samples.white().unwrap_or(1.0));
     use DynamicImage as D;
-    let (eight, sixteen) = (255.0, 65535.0);
-    let (planes, samples) = match &image {
-        D::ImageLuma8(image) => (planes(image, 1, eight, colour, alpha), SampleType::Eight),
-        D::ImageLumaA8(image) => (planes(image, 2, eight, colour, alpha), SampleType::Eight),
-        D::ImageRgb8(image) => (planes(image, 3, eight, colour, alpha), SampleType::Eight),
-        D::ImageRgba8(image) => (planes(image, 4, eight, colour, alpha), SampleType::Eight),
-        D::ImageLuma16(image) => (
-            planes(image, 1, sixteen, colour, alpha),
-            SampleType::Sixteen,
-        ),
-        D::ImageLumaA16(image) => (
-            planes(image, 2, sixteen, colour, alpha),
-            SampleType::Sixteen,
-        ),
-        D::ImageRgb16(image) => (
-            planes(image, 3, sixteen, colour, alpha),
-            SampleType::Sixteen,
-        ),
-        D::ImageRgba16(image) => (
-            planes(image, 4, sixteen, colour, alpha),
-            SampleType::Sixteen,
-        ),
-        D::ImageRgb32F(image) => (planes(image, 3, 1.0, colour, alpha), SampleType::Single),
-        D::ImageRgba32F(image) => (planes(image, 4, 1.0, colour, alpha), SampleType::Single),
+    let planes = match &image {
+        D::ImageLuma8(image) => planes(image, count, white, colour, alpha),
+        D::ImageLumaA8(image) => planes(image, count, white, colour, alpha),
+        D::ImageRgb8(image) => planes(image, count, white, colour, alpha),
+        D::ImageRgba8(image) => planes(image, count, white, colour, alpha),
+        D::ImageLuma16(image) => planes(image, count, white, colour, alpha),
+        D::ImageLumaA16(image) => planes(image, count, white, colour, alpha),
+        D::ImageRgb16(image) => planes(image, count, white, colour, alpha),
+        D::ImageRgba16(image) => planes(image, count, white, colour, alpha),
+        D::ImageRgb32F(image) => planes(image, count, white, colour, alpha),
+        D::ImageRgba32F(image) => planes(image, count, white, colour, alpha),
         other => return Err(unsupported(path, format!("samples {:?}", other.color()))),
     };
     let Some(planes) = planes else {

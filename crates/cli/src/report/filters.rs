@@ -65,27 +65,48 @@ pub(super) fn html(report: &ReportBank<'_>) -> Markup {
     }
 }
 
-/// Returns the grid of the filters of a bank with their potentials.
+/// Returns the filters of a bank with their potentials: a square of those that cosine filters have
+/// a place for, and rows with whole pairs of slanted ones.
 fn grid(bank: &FilterBank) -> Markup {
     let (size, potentials) = (bank.size(), bank.potentials());
-    let height = |potential: &TwoRoots| potential.value(RESPONSE) - potential.value(0.0);
     let highest = potentials.iter().map(height).fold(0.0, f64::max);
-    let columns = format!("grid-template-columns:repeat({size},minmax(0,9rem))");
+    let taps = bank.taps();
+    let filters: Vec<_> = taps.iter().zip(potentials).collect();
+    let (square, slanted) = filters.split_at(filters.len().min(size * size - 1));
+    let columns = |count: usize| format!("grid-template-columns:repeat({count},minmax(0,9rem))");
     html! {
-        .bank style=(columns) {
+        .bank style=(columns(size)) {
             .none { "the mean is free" }
-            @for (index, (taps, potential)) in bank.taps().iter().zip(potentials).enumerate() {
-                @let place = (index + 1 < size * size)
-                    .then(|| format!("{}, {}", (index + 1) / size, (index + 1) % size));
-                @let is_off = height(potential) < UNUSED * highest;
-                div.off[is_off] title=(description(potential)) {
-                    (PreEscaped(picture(taps, size)))
-                    (PreEscaped(curve(*potential, height(potential))))
-                    .label {
-                        span { (place.as_deref().unwrap_or("slanted")) }
-                        span { (number(height(potential))) }
-                    }
+            @for (index, (taps, potential)) in square.iter().enumerate() {
+                @let place = format!("{}, {}", (index + 1) / size, (index + 1) % size);
+                (filter(taps, **potential, size, &place, highest))
+            }
+        }
+        @if !slanted.is_empty() {
+            .bank style=(columns(size - 1)) {
+                @for (taps, potential) in slanted {
+                    (filter(taps, **potential, size, "slanted", highest))
                 }
+            }
+        }
+    }
+}
+
+/// Returns the value of a potential at [`RESPONSE`], above its minimum.
+fn height(potential: &TwoRoots) -> f64 {
+    potential.value(RESPONSE) - potential.value(0.0)
+}
+
+/// Returns a filter with its potential.
+fn filter(taps: &[f64], potential: TwoRoots, size: usize, place: &str, highest: f64) -> Markup {
+    let own = height(&potential);
+    html! {
+        div.off[own < UNUSED * highest] title=(description(&potential)) {
+            (PreEscaped(picture(taps, size)))
+            (PreEscaped(curve(potential, own)))
+            .label {
+                span { (place) }
+                span { (number(own)) }
             }
         }
     }
@@ -245,6 +266,25 @@ mod tests {
             "{page}"
         );
         assert!(!page.contains("NaN"), "{page}");
+    }
+
+    /// A row of slanted filters has an even number of them, so it ends with a whole pair.
+    #[test]
+    fn pairs_of_slanted_filters_share_a_row() {
+        for size in [3, 5, 7] {
+            let count = FilterBank::num_potentials(size, true).unwrap();
+            let coefficients = FilterBank::cosine_coefficients(size).unwrap();
+            let potentials = vec![TwoRoots::convex(0.01, 0.01); count];
+            let bank = FilterBank::learned(size, coefficients, potentials).unwrap();
+            let page = grid(&bank).into_string();
+            let grids: Vec<&str> = page.split("class=\"bank\"").skip(1).collect();
+            let filters = |part: &str| part.matches("class=\"taps\"").count();
+            assert_eq!(grids.len(), 2);
+            assert_eq!(filters(grids[0]), size * size - 1);
+            assert_eq!(filters(grids[1]), bank.taps().len() + 1 - size * size);
+            assert!(grids[1].contains(&format!("repeat({},", size - 1)));
+            assert!(size % 2 == 1 && filters(grids[1]) % 2 == 0);
+        }
     }
 
     #[test]

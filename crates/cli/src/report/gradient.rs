@@ -2,7 +2,7 @@
 
 use ::page::number::{counted, whole};
 use ::page::table;
-use bilevel::{Bound, Learned};
+use bilevel::{Bound, Learned, Map};
 use maud::{Markup, html};
 
 use crate::summary::projected;
@@ -35,12 +35,20 @@ pub(super) fn html(learned: &Learned) -> Markup {
     let rows: Vec<Vec<Markup>> = (rows.into_iter())
         .map(|(name, text)| vec![html! { (name) }, html! { (text) }])
         .collect();
+    let in_logarithms: Vec<&str> = (learned.parameters.iter())
+        .map(|learned| &learned.parameter)
+        .filter(|parameter| parameter.map == Map::Log10)
+        .map(|parameter| &parameter.name[..])
+        .collect();
     html! {
         (table("gradient", &[], &rows, &[]))
         p.soft {
             "The projected gradient has the derivatives of the objective with respect to all \
-             parameters that no bound holds in place; for alpha, nu and xi, with respect to their \
-             decimal logarithms. A certified error is a proved bound."
+             parameters that no bound holds in place"
+            @if !in_logarithms.is_empty() {
+                "; for " (in_logarithms.join(", ")) ", with respect to the decimal logarithm"
+            }
+            ". A certified error is a proved bound."
         }
     }
 }

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use super::filters::two_digits;
 use super::{ReportBank, ReportInput};
 use crate::findings::{Mean, gains, psnrs};
+use crate::summary::AFTER_TRANSFORM;
 
 /// Largest number of parameters whose table is not folded.
 const MAX_UNFOLDED: usize = 12;
@@ -24,7 +25,7 @@ pub(super) fn html(input: &ReportInput<'_>) -> Markup {
         dl.cards {
             (objective(learned, input.scale))
             (quality("Training images", &learned.training))
-            (estimated(&learned.training))
+            (estimated(&learned.training, input.is_transformed))
             (quality("Held-out images", &learned.validation))
             @if let Some(bank) = &input.bank { (gain_over_tv(bank)) }
             @if learned.family == Some(FamilyKind::Sampling) { (frequencies(&entries)) }
@@ -105,13 +106,14 @@ fn quality(name: &str, scores: &[Score]) -> Markup {
 }
 
 /// Returns the card of the estimated quality of images that were learned from without truth.
-fn estimated(scores: &[Score]) -> Markup {
+fn estimated(scores: &[Score], is_transformed: bool) -> Markup {
     let psnrs = scores.iter().filter_map(|score| score.estimate?.psnr());
     let Some(mean) = Mean::of(&psnrs.collect::<Vec<f64>>()) else {
         return html! {};
     };
     let images = counted(length(scores), "image", "images");
-    let remark = format!("mean of {images}, estimated without truth");
+    let after = if is_transformed { AFTER_TRANSFORM } else { "" };
+    let remark = format!("mean of {images}, estimated without truth{after}");
     card("Training images", &decibel(mean.value), &remark)
 }
 

@@ -6,13 +6,14 @@ use std::path::Path;
 use ::page::number::{counted, length, number};
 use bilevel::Pair;
 
-use super::NamedPairs;
+use super::{NamedPairs, fingerprint};
 use crate::config::{Config, table};
 use crate::picture;
 
-/// Ranges of values below and above which a picture is probably in another unit: 12 bits in a file
-/// of 16 bits are 0.06, and 8-bit numbers in a file of floating-point numbers are 255.
-const MIN_RANGE: f64 = 0.1;
+/// The largest value below which, and the range above which, a picture is probably in another unit:
+/// 12 bits in a file of 16 bits are 0.06, and 8-bit numbers in a file of floating-point numbers are
+/// 255.
+const MIN_LARGEST: f64 = 0.1;
 const MAX_RANGE: f64 = 10.0;
 
 /// Returns the warnings about the data of any task; `num_images` is the number of images without
@@ -111,10 +112,10 @@ fn shown(pair: &Pair) -> &[f64] {
 
 /// Returns a warning if images are both learned from and held out.
 fn repeated_warning(training: &NamedPairs, validation: &NamedPairs) -> Option<String> {
-    let bits = |pair: &Pair| shown(pair).iter().map(|value| value.to_bits()).collect();
-    let known: HashSet<Vec<u64>> = training.pairs.iter().map(bits).collect();
+    let hash = |pair: &Pair| fingerprint::of_numbers(shown(pair));
+    let known: HashSet<u64> = training.pairs.iter().map(hash).collect();
     let all = validation.names.iter().zip(&validation.pairs);
-    let repeated: Vec<&String> = (all.filter(|(_, pair)| known.contains(&bits(pair))))
+    let repeated: Vec<&String> = (all.filter(|(_, pair)| known.contains(&hash(pair))))
         .map(|(name, _)| name)
         .collect();
     let first = repeated.first()?;
@@ -256,7 +257,9 @@ fn blind_unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
 pub(crate) fn other_unit(values: impl Iterator<Item = f64>) -> Option<[String; 2]> {
     let ends = ends(values);
     let range = ends[1] - ends[0];
-    let is_other = range > 0.0 && !(MIN_RANGE..=MAX_RANGE).contains(&range);
+    let largest = ends[0].abs().max(ends[1].abs());
+    // a small range alone is that of a picture with little contrast
+    let is_other = (range > 0.0 && largest < MIN_LARGEST) || range > MAX_RANGE;
     is_other.then(|| ends.map(number))
 }
 

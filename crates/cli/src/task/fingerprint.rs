@@ -40,6 +40,11 @@ fn hashes(pairs: &[Pair]) -> Vec<u64> {
     pairs.iter().map(hash).collect()
 }
 
+/// Hashes the numbers of an image.
+pub(super) fn of_numbers(image: &[f64]) -> u64 {
+    numbers(FIRST, image)
+}
+
 /// Combines the hashes of all pairs, in their order.
 fn combined(training: &[u64], validation: &[u64], more: &[f64]) -> u64 {
     let first = mix(numbers(FIRST, more), training.len() as u64);

@@ -1,6 +1,8 @@
-//! Patches of training pictures, and the pictures that are held out by default.
+//! Patches of pictures, and the pictures that are held out by default.
 
-use ::page::number::{counted, length};
+use std::mem;
+
+use ::page::number::counted;
 use bilevel::Pair;
 use imaging::{Patch, Seed};
 
@@ -20,32 +22,49 @@ pub(super) fn num_held_out(config: &Config, num_images: usize) -> usize {
     }
 }
 
-/// Replaces training pictures by their patches, if the settings ask for patches. Returns the new
-/// pairs, and a sentence about them.
-pub(super) fn drawn(
+/// Replaces training pictures and held-out pictures by their patches, if the settings ask for
+/// patches. Returns a sentence about them.
+pub(super) fn draw(
     config: &Config,
-    training: NamedPairs,
-    validation: &NamedPairs,
-) -> (NamedPairs, Option<String>) {
+    training: &mut NamedPairs,
+    validation: &mut NamedPairs,
+) -> Option<String> {
+    let first_held_out = training.pairs.len();
+    let trained = drawn(config, training, 0);
+    let held_out = drawn(config, validation, first_held_out);
+    let is_told = config.data.patches > Some(0) || config.model.filters.is_some();
+    let default = match config.data.hold_out {
+        None if config.data.validation.is_none() => " (one in five; --hold-out changes that)",
+        _ => "",
+    };
+    is_told.then(|| match validation.pairs.is_empty() {
+        true => format!("Training on {trained}; no picture is held out."),
+        false => format!("Training on {trained}; held out: {held_out}{default}."),
+    })
+}
+
+/// Replaces pictures by their patches, whose positions depend on the number of the `first` picture,
+/// and describes them.
+fn drawn(config: &Config, pictures: &mut NamedPairs, first: usize) -> String {
     let data = &config.data;
     let (count, size) = (data.patches.unwrap_or_default(), data.patch_size);
+    let num_pictures = pictures.pairs.len();
+    let of_pictures = |count: usize| counted(count as u64, "picture", "pictures");
     if count == 0 {
-        let note = config.model.filters.map(|_| {
-            let trained = counted(length(&training.pairs), "picture", "pictures");
-            format!("Training on {trained}{}", held_out(config, validation))
-        });
-        return (training, note);
+        return of_pictures(num_pictures);
     }
-    let num_pictures = training.pairs.len();
     let mut num_whole = 0;
-    let mut pairs = NamedPairs::default();
-    let noise = training.noise;
-    let all = training.names.into_iter().zip(training.pairs);
-    for (index, (name, pair)) in all.enumerate() {
-        let Some(patches) = Patch::draw(pair.grid, size, count, Seed::new(data.seed), index) else {
+    let NamedPairs {
+        names,
+        pairs,
+        noise,
+    } = mem::take(pictures);
+    for (index, (name, pair)) in names.into_iter().zip(pairs).enumerate() {
+        let seed = Seed::new(data.seed);
+        let Some(patches) = Patch::draw(pair.grid, size, count, seed, first + index) else {
             num_whole += 1;
-            pairs.push(name, pair);
-            pairs.noise.extend(noise.get(index));
+            pictures.push(name, pair);
+            pictures.noise.extend(noise.get(index));
             continue;
         };
         for patch in patches {
@@ -54,50 +73,27 @@ pub(super) fn drawn(
                 true => Vec::new(),
                 false => patch.of(picture, pair.grid),
             });
-            pairs.noise.extend(noise.get(index));
+            pictures.noise.extend(noise.get(index));
             let grid = patch.grid(pair.grid);
-            pairs.push(format!("{name} {place}"), Pair { grid, truth, data });
+            pictures.push(format!("{name} {place}"), Pair { grid, truth, data });
         }
     }
-    let num_patches = pairs.pairs.len() - num_whole;
-    let whole = match num_whole {
-        0 => String::new(),
-        all if all == num_pictures => format!(
-            "{}, used whole because none is larger than {size} x {size} pixels",
-            counted(all as u64, "picture", "pictures")
-        ),
-        some => format!(
-            " and on {} that are not larger than that and used whole",
-            counted(some as u64, "picture", "pictures")
-        ),
-    };
-    let patches = match num_patches {
-        0 => String::new(),
-        _ => format!(
-            "{} of {size} x {size} pixels from {}",
-            counted(num_patches as u64, "patch", "patches"),
-            counted((num_pictures - num_whole) as u64, "picture", "pictures"),
-        ),
-    };
-    let note = format!(
-        "Training on {patches}{whole}{}",
-        held_out(config, validation)
+    let whole = format!(
+        "{} not larger than {size} x {size} pixels",
+        of_pictures(num_whole)
     );
-    (pairs, Some(note))
-}
-
-/// Returns the end of the sentence: the number of held-out pictures.
-fn held_out(config: &Config, validation: &NamedPairs) -> String {
-    let default = match config.data.hold_out {
-        None if config.data.validation.is_none() => " (one in five; --hold-out changes that)",
-        _ => "",
-    };
-    match validation.pairs.len() {
-        0 => "; no picture is held out.".to_owned(),
-        some => format!(
-            "; {} held out{default}.",
-            counted(some as u64, "picture is", "pictures are")
-        ),
+    let num_patches = pictures.pairs.len() - num_whole;
+    if num_patches == 0 {
+        return whole;
+    }
+    let patches = format!(
+        "{} of {size} x {size} pixels from {}",
+        counted(num_patches as u64, "patch", "patches"),
+        of_pictures(num_pictures - num_whole),
+    );
+    match num_whole {
+        0 => patches,
+        _ => format!("{patches}, and {whole}"),
     }
 }
 
@@ -119,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn training_pictures_become_patches() {
+    fn pictures_become_patches() {
         let whole = {
             let mut config = config();
             config.data.patches = Some(0);
@@ -127,28 +123,44 @@ mod tests {
         };
         let loaded = task::load(&config().resolve().unwrap()).unwrap();
         assert_eq!(loaded.training.pairs.len(), 12);
-        assert_eq!(loaded.validation, whole.validation);
-        let name = &loaded.training.names[0];
-        let place = name.strip_prefix("built-in 1 (row ").unwrap();
-        let (row, col) = place
-            .strip_suffix(')')
-            .unwrap()
-            .split_once(", column ")
-            .unwrap();
-        let [row, col]: [usize; 2] = [row, col].map(|text| text.parse().unwrap());
-        let patch = Patch {
-            row: row - 1,
-            col: col - 1,
-            size: 8,
-        };
-        let (picture, first) = (&whole.training.pairs[0], &loaded.training.pairs[0]);
-        assert_eq!(first.truth, patch.of(&picture.truth, picture.grid));
-        assert_eq!(first.data, patch.of(&picture.data, picture.grid));
+        assert_eq!(loaded.validation.pairs.len(), 3);
+        // the first patch of the first picture, and that of the held-out one
+        for (patches, whole, name) in [
+            (&loaded.training, &whole.training, "built-in 1 (row "),
+            (&loaded.validation, &whole.validation, "built-in 5 (row "),
+        ] {
+            let place = patches.names[0].strip_prefix(name).unwrap();
+            let (row, col) = place
+                .strip_suffix(')')
+                .unwrap()
+                .split_once(", column ")
+                .unwrap();
+            let [row, col]: [usize; 2] = [row, col].map(|text| text.parse().unwrap());
+            let patch = Patch {
+                row: row - 1,
+                col: col - 1,
+                size: 8,
+            };
+            let (picture, first) = (&whole.pairs[0], &patches.pairs[0]);
+            assert_eq!(first.truth, patch.of(&picture.truth, picture.grid));
+            assert_eq!(first.data, patch.of(&picture.data, picture.grid));
+        }
         assert_eq!(
             loaded.note.unwrap(),
-            "Training on 12 patches of 8 x 8 pixels from 4 pictures; 1 picture is held out (one in \
-             five; --hold-out changes that)."
+            "Training on 12 patches of 8 x 8 pixels from 4 pictures; held out: 3 patches of 8 x 8 \
+             pixels from 1 picture (one in five; --hold-out changes that)."
         );
+    }
+
+    #[test]
+    fn positions_do_not_depend_on_which_pictures_are_held_out() {
+        let names = |hold_out: usize| {
+            let mut config = config();
+            config.data.hold_out = Some(hold_out);
+            let loaded = task::load(&config.resolve().unwrap()).unwrap();
+            [loaded.training.names, loaded.validation.names].concat()
+        };
+        assert_eq!(names(1), names(3));
     }
 
     #[test]
@@ -160,8 +172,7 @@ mod tests {
         assert_eq!(loaded.training.pairs.len(), 5);
         assert_eq!(
             loaded.note.unwrap(),
-            "Training on 5 pictures, used whole because none is larger than 20 x 20 pixels; no \
-             picture is held out."
+            "Training on 5 pictures not larger than 20 x 20 pixels; no picture is held out."
         );
     }
 

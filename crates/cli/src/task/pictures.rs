@@ -78,7 +78,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     };
     let mut training = pairs(images, 0)?;
     let noise_note = noise_level::add(config, family, &mut training)?;
-    let validation = pairs(others, num_training)?;
+    let mut validation = pairs(others, num_training)?;
     let mut warnings = loaded.warnings.clone();
     if data.noisy.is_some() {
         let all = [&training, &validation];
@@ -96,7 +96,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         &training,
         &validation,
     ));
-    let (training, note) = patches::drawn(config, training, &validation);
+    let note = patches::draw(config, &mut training, &mut validation);
     let notes: Vec<String> = [note, noise_note].into_iter().flatten().collect();
     Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &loaded.numbers),
@@ -175,7 +175,10 @@ fn read(
     noisy: Option<&Path>,
     count: Option<usize>,
 ) -> Result<Vec<Image>, CliError> {
-    let (colour, crop) = (config.data.colour.unwrap_or_default(), config.data.crop);
+    let (colour, crop) = (
+        config.data.colour.unwrap_or(Colour::Luminance),
+        config.data.crop,
+    );
     let count = count.unwrap_or(usize::MAX);
     let mut images = Vec::new();
     let mut add = |path: &Path, mut pages: Vec<(Picture, Option<Picture>)>| {
@@ -331,7 +334,7 @@ fn add(
             Some(data) => apply_mask(loaded, data),
             None => {
                 // Each channel has noise of its own; luminance has that of the image.
-                let stream = match config.data.colour.unwrap_or_default() {
+                let stream = match config.data.colour.unwrap_or(Colour::Luminance) {
                     Colour::Luminance => index,
                     Colour::Channels | Colour::Opponent => MAX_CHANNELS * index + channel,
                 };

@@ -318,6 +318,8 @@ fn values_in_another_unit_are_noticed() {
     assert_eq!(warnings(1.0, &settings), [""; 0]);
     assert_eq!(warnings(0.5, &settings), [""; 0]);
     let dark = warnings(0.0625, &settings);
+    let faint = [0.48, 0.39, 0.45, 0.47].into_iter();
+    assert_eq!(data_warnings::other_unit(faint), None);
     assert!(dark[0].contains("lie between 0 and 0.0625"), "{dark:?}");
     assert!(warnings(255.0, &settings)[0].contains("noise of 0.1"));
     settings.data.noise = Some(20.0.into());

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::pictures::refused;
 use crate::scratch::{TempDir, shared};
 use bilevel_cli::array::{self, Array, ArrayValues, Signals};
 use bilevel_cli::file::FileError;
@@ -82,16 +83,7 @@ fn check_real(folder: &TempDir, content: &[u8], expected: &[f64]) {
 }
 
 fn check_refused(path: &Path, parts: &[&str]) -> FileError {
-    let error = array::read(path).expect_err("a file that is refused");
-    assert!(
-        error.to_string().contains(&path.display().to_string()),
-        "{error}"
-    );
-    let name = path.file_name().and_then(|name| name.to_str());
-    for part in parts.iter().chain(&name) {
-        assert!(error.to_string().contains(part), "{part}: {error}");
-    }
-    error
+    refused(array::read(path), path, parts)
 }
 
 #[test]

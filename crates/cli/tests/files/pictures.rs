@@ -1,5 +1,6 @@
 //! Picture files through the public functions.
 
+use std::fmt::Debug;
 use std::fs;
 use std::io::Cursor;
 use std::path::Path;
@@ -79,14 +80,19 @@ fn expected(channels: u32, top: u32, colour: Colour) -> Picture {
 }
 
 pub(crate) fn check_refused(path: &Path, parts: &[&str]) -> FileError {
-    let error = picture::read(path, Colour::Luminance).expect_err("a file that is refused");
-    assert!(
-        error.to_string().contains(&path.display().to_string()),
-        "{error}"
-    );
-    let name = path.file_name().and_then(|name| name.to_str());
-    for part in parts.iter().chain(&name) {
-        assert!(error.to_string().contains(part), "{part}: {error}");
+    refused(picture::read(path, Colour::Luminance), path, parts)
+}
+
+/// Checks that the error names the file, and contains these parts.
+pub(crate) fn refused<T: Debug>(
+    made: Result<T, FileError>,
+    path: &Path,
+    parts: &[&str],
+) -> FileError {
+    let error = made.expect_err("a file that is refused");
+    let (text, path) = (error.to_string(), path.display().to_string());
+    for part in parts.iter().chain(&[&path[..]]) {
+        assert!(text.contains(part), "{part}: {text}");
     }
     error
 }

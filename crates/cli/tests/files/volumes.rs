@@ -10,7 +10,7 @@ use bilevel_cli::array::{self, ArrayValues};
 use bilevel_cli::file::FileError;
 use bilevel_cli::picture::{self, Colour, SampleType, TypedPicture};
 use tiff::decoder::Decoder;
-use tiff::encoder::colortype::Gray16;
+use tiff::encoder::colortype::{Gray16, RGB16};
 use tiff::encoder::{Rational, TiffEncoder};
 use tiff::tags::{ResolutionUnit, Tag};
 
@@ -274,4 +274,20 @@ fn tags_of_tiff_pages_are_kept() {
     assert!(decoder.find_tag(Tag::ImageDescription).unwrap().is_none());
     // a result in other formats, and one with other channels, has no such tags
     picture::write_typed(&folder.path().join("a.npy"), &pages).unwrap();
+    let mut bytes = Cursor::new(Vec::new());
+    let mut encoder = TiffEncoder::new(&mut bytes).unwrap();
+    let mut image = encoder.new_image::<RGB16>(1, 1).unwrap();
+    let text = "red is membranes";
+    (image.encoder().write_tag(Tag::ImageDescription, text)).unwrap();
+    image.write_data(&[1, 2, 3]).unwrap();
+    let path = folder.file("colour.tif", &bytes.into_inner());
+    let colours = [Colour::Luminance, Colour::Channels, Colour::Opponent];
+    let [grey, channels, whole] = colours.map(|colour| {
+        picture::read_typed(&path, colour)
+            .unwrap()
+            .remove(0)
+            .metadata
+    });
+    assert_ne!(grey, channels);
+    assert_eq!(whole, channels);
 }

@@ -94,7 +94,13 @@ fn estimated_from_a_stack() {
     );
     let settings = temp.text("run/bilevel.toml");
     assert!(settings.contains("noise = \"poisson:0.0"), "{settings}");
-    assert!(temp.text("run/report.html").contains("Anscombe"));
+    let page = temp.text("run/report.html");
+    assert!(page.contains("Anscombe"));
+    // the PSNR that is estimated is not that of the pictures themselves
+    let of = "after the transform that makes the noise equally strong everywhere";
+    assert!(page.contains(&format!("estimated without truth {of}")));
+    let estimated = format!("Estimated mean PSNR of 4 images {of}, without truth");
+    assert!(ended.out.contains(&estimated), "{ended:?}");
     temp.good("apply run frames.npy applied.npy");
     temp.good("resume run --max-points 7");
     let clean = read(&temp.path("applied.npy"));

@@ -114,13 +114,6 @@ fn grey_pictures_and_mixed_folders() {
         3,
         &["b.png is grey", "--colour grey"],
     );
-    // the word of earlier versions, and grey pictures as before
-    temp.good(&format!("{learn} --colour luminance --quiet --out old"));
-    temp.good(&format!("{learn} --colour grey --quiet --out grey"));
-    assert_eq!(
-        temp.text("old/bilevel.toml"),
-        temp.text("grey/bilevel.toml")
-    );
     temp.good(&format!("{learn} --colour channels --quiet --out channels"));
     assert_eq!(names(&temp, "channels"), ["alpha", "nu", "xi"]);
 }

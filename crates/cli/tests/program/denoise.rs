@@ -22,11 +22,7 @@ fn pictures() {
         ("colours.png b.png --noise 0.05", 3, "noise 0.05 (given)"),
         ("grey.tif c.tif --noise 0.1", 1, "(root mean square)"),
         ("grey.npy d.npy --noise 0.1", 1, "5 x 6 pixels"),
-        (
-            "colours.png e.tif --noise 0.1 --colour luminance",
-            1,
-            "e.tif",
-        ),
+        ("colours.png e.tif --noise 0.1 --colour grey", 1, "e.tif"),
         (
             "grey.png f.png --noise 0.1 --accuracy 1e-5",
             1,

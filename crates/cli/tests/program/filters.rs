@@ -15,7 +15,8 @@ fn a_bank_is_learned_applied_and_reported() {
     let ended = temp.good(&format!(
         "{LEARN} --max-points 4 --images photos --noise 0.1 --out run"
     ));
-    let note = "Training on 8 patches of 12 x 12 pixels from 4 pictures; 1 picture is held out";
+    let note = "Training on 8 patches of 12 x 12 pixels from 4 pictures; held out: 2 patches of 12 x \
+                12 pixels from 1 picture (one in five";
     assert!(ended.err.contains(note), "{ended:?}");
     assert!(ended.out.contains("Learned 32 parameters"), "{ended:?}");
     assert!(ended.out.contains("strongly convex"), "{ended:?}");

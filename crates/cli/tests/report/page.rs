@@ -38,6 +38,7 @@ fn page(learned: &Learned, training: &[ReportImage], validation: &[ReportImage])
         training,
         validation,
         seconds: Some(192.0),
+        is_transformed: false,
     };
     let page = html(&input);
     assert_eq!(page, html(&input), "the same input, the same page");

@@ -76,6 +76,7 @@ pub(crate) fn result() -> Value {
         })
         .collect();
     json!({
+        "solver": "derivative-free", "criterion": "truth",
         "objective": 2.0, "interval": [1.99, 2.01], "termination": "RadiusReached", "num_points": 40,
         "work": {"initial": 30, "trial": 300, "geometry": 50, "sharpen": 20},
         "parameters": [

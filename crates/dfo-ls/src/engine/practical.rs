@@ -32,7 +32,6 @@ pub(super) struct Trial<R> {
     /// Whether the outstanding evaluation sharpens the incumbent rather than the trial point.
     pub(super) sharpens_incumbent: bool,
     /// The other steps whose trial points are being evaluated, in the order of their queries.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub(super) alternatives: Vec<Alternative>,
     /// Points that were evaluated together with the trial point.
     #[cfg_attr(feature = "serde", serde(default = "Vec::new"))]

@@ -3,7 +3,8 @@
 
 use crate::history::{assert_near, bounded, chance, check, exact, far, rosenbrock};
 use dfo_ls::{
-    EvalError, FnOracle, InexactFn, Job, Purpose, Request, ResidualOracle, StepKind, Termination,
+    EvalError, FnOracle, InexactFn, Job, Purpose, Report, Request, ResidualOracle, StepKind,
+    Termination,
 };
 
 /// An oracle from a closure that answers jobs.
@@ -120,13 +121,18 @@ fn infinite_at_some_points() {
     });
     let report = check(oracle, far(), bounded());
     assert_near(&report.theta, &[1.0, 1.0], 1e-4);
+    check_reasons(&report, "inf");
+}
+
+/// Checks that evaluations failed, and all of them with this word as a reason.
+fn check_reasons(report: &Report, word: &str) {
     let reasons: Vec<_> = report
         .evaluations
         .iter()
         .filter_map(|record| record.objective.as_ref().err())
         .collect();
     assert!(
-        !reasons.is_empty() && reasons.iter().all(|reason| reason.contains("inf")),
+        !reasons.is_empty() && reasons.iter().all(|reason| reason.contains(word)),
         "{reasons:?}"
     );
 }
@@ -142,15 +148,7 @@ fn overflow() {
     });
     let report = check(oracle, far(), bounded());
     assert_near(&report.theta, &[1.0, 1.0], 1e-4);
-    let reasons: Vec<&String> = report
-        .evaluations
-        .iter()
-        .filter_map(|record| record.objective.as_ref().err())
-        .collect();
-    assert!(
-        !reasons.is_empty() && reasons.iter().all(|reason| reason.contains("overflow")),
-        "{reasons:?}"
-    );
+    check_reasons(&report, "overflow");
 }
 
 #[test]

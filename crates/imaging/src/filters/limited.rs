@@ -52,7 +52,8 @@ impl LimitedBank {
     ///
     /// # Errors
     /// If the size is not one of [`FilterBank::SIZES`], a number of potentials or coefficients is
-    /// wrong, or a parameter is out of range.
+    /// wrong, or a parameter is out of range. The weak convexity without the limit may be up to
+    /// about `$10^{38}$` times the limit.
     pub fn new(
         size: usize,
         coefficients: Option<&[f64]>,
@@ -98,6 +99,16 @@ impl LimitedBank {
         }
         supremum.by_weight = by_weight;
         let power = (supremum.value / limit).powf(SHARPNESS);
+        if !power.is_finite() {
+            // the scale would be zero, and so would all weights
+            let steepest =
+                (unlimited.iter()).max_by(|a, b| a.weak_convexity().total_cmp(&b.weak_convexity()));
+            return Err(ModelError::OutOfRange {
+                name: "alpha / nu of the potential with the largest weak convexity",
+                found: steepest.map_or(f64::NAN, |potential| potential.alpha / potential.nu),
+                needed: "smaller, because the bank cannot be limited",
+            });
+        }
         let scale = (1.0 + power).powf(-1.0 / SHARPNESS);
         let slope = if supremum.value > 0.0 {
             -scale * power / ((1.0 + power) * supremum.value)
@@ -214,4 +225,30 @@ fn scaled_to_one(basis: &Basis, coefficients: &[f64]) -> Result<(Vec<f64>, Vec<f
         .flat_map(|((row, _), norm)| row.iter().map(move |c| c / norm))
         .collect();
     Ok((scaled, norms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn banks_that_cannot_be_limited_are_refused() {
+        let new = |alpha: f64| {
+            let potential = |alpha| FreePotential {
+                alpha,
+                nu: 0.5,
+                share: 1.0,
+                spread: 10.0,
+            };
+            let mut free = vec![potential(0.1); 8];
+            free[2] = potential(alpha);
+            LimitedBank::new(3, None, free, 0.9)
+        };
+        let alpha = new(1e30).expect("valid").bank().potentials()[2].alpha;
+        assert!(alpha > 0.1, "{alpha}");
+        // the scale would be zero
+        let expected = "alpha / nu of the potential with the largest weak convexity is 2e40, but \
+                        must be smaller, because the bank cannot be limited";
+        assert_eq!(new(1e40).unwrap_err().to_string(), expected);
+    }
 }

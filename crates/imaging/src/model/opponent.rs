@@ -197,7 +197,19 @@ impl<L, C> OpponentScratch<L, C> {
     }
 }
 
+/// Returns a bound on the norm of a computed part of a vector, given the norm of the vector.
+fn of_part(norm: f64) -> f64 {
+    (1.0 + ROUNDING * UNIT_ROUNDOFF) * norm
+}
+
 impl<L: StronglyConvex, C: StronglyConvex> Opponent<L, C> {
+    /// Bounds the rounding error that the transforms of a point and of its gradient cause, given
+    /// the norms of their parts.
+    fn transform_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
+        let moved = self.curvature.lipschitz() * x_norm;
+        ROUNDING * UNIT_ROUNDOFF * (moved + gradient_norm)
+    }
+
     /// Overwrites `out` with the result of a function of the luminance of `v`, and one of its
     /// chroma. They are called with the argument, the result to overwrite, and working memory.
     pub(super) fn map(
@@ -258,14 +270,28 @@ impl<L: StronglyConvex, C: StronglyConvex> StronglyConvex for Opponent<L, C> {
         self.luminance.value(luminance, of_luminance) + self.chroma.value(chroma, of_chroma)
     }
 
-    /// The parts are no longer than the whole.
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
-        let x_norm = (1.0 + ROUNDING * UNIT_ROUNDOFF) * x_norm;
-        let gradient_norm = (1.0 + ROUNDING * UNIT_ROUNDOFF) * gradient_norm;
-        let moved = self.curvature.lipschitz() * x_norm;
-        ROUNDING * UNIT_ROUNDOFF * (moved + gradient_norm)
+        let [x_norm, gradient_norm] = [x_norm, gradient_norm].map(of_part);
+        self.transform_rounding(x_norm, gradient_norm)
             + self.luminance.gradient_rounding(x_norm, gradient_norm)
             + self.chroma.gradient_rounding(x_norm, gradient_norm)
+    }
+
+    fn rough_rounding(&self, x_norm: f64, gradient_norm: f64) -> Option<f64> {
+        let [x_norm, gradient_norm] = [x_norm, gradient_norm].map(of_part);
+        let of_parts = self.luminance.rough_rounding(x_norm, gradient_norm)?
+            + self.chroma.rough_rounding(x_norm, gradient_norm)?;
+        Some(self.transform_rounding(x_norm, gradient_norm) + of_parts)
+    }
+
+    fn rough_gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut Self::Scratch) {
+        self.map(
+            x,
+            gradient,
+            scratch,
+            |x, gradient, scratch| self.luminance.rough_gradient(x, gradient, scratch),
+            |x, gradient, scratch| self.chroma.rough_gradient(x, gradient, scratch),
+        );
     }
 
     fn fingerprint(&self) -> Option<u64> {

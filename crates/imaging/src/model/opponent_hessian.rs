@@ -1,11 +1,17 @@
 //! Second derivatives of models of pictures in colour.
 
 use lowlevel::{
-    NewtonRange, SecondOrder, SecondOrderCosts, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF, norm,
+    MetricCosts, NewtonRange, SecondOrder, SecondOrderCosts, StronglyConvex, ThirdOrder,
+    UNIT_ROUNDOFF, norm,
 };
 
 use super::opponent::{Opponent, OpponentParts, OpponentScratch};
 use crate::colour::ROUNDING;
+
+/// The mean cost of a sample: of every pixel, the luminance is one and the chroma two.
+fn per_sample(luminance: f64, chroma: f64) -> f64 {
+    (luminance + 2.0 * chroma) / 3.0
+}
 
 impl<L: StronglyConvex, C: StronglyConvex> Opponent<L, C> {
     /// The second derivatives of both models.
@@ -53,17 +59,14 @@ impl<L: StronglyConvex, C: StronglyConvex> SecondOrder<OpponentScratch<L::Scratc
         transforms + of_luminance.product_rounding(v_norm) + of_chroma.product_rounding(v_norm)
     }
 
-    /// Of every pixel, the luminance is one number and the chroma two.
     fn costs(&self) -> SecondOrderCosts {
         let (of_luminance, of_chroma) = self.both();
         let [luminance, chroma] = [of_luminance.costs(), of_chroma.costs()];
-        let mean =
-            |cost: fn(&SecondOrderCosts) -> f64| (cost(&luminance) + 2.0 * cost(&chroma)) / 3.0;
         let newton = luminance.newton.zip(chroma.newton);
         SecondOrderCosts {
-            linearise: mean(|costs| costs.linearise),
-            product: mean(|costs| costs.product),
-            bounds: mean(|costs| costs.bounds),
+            linearise: per_sample(luminance.linearise, chroma.linearise),
+            product: per_sample(luminance.product, chroma.product),
+            bounds: per_sample(luminance.bounds, chroma.bounds),
             newton: newton.map(|(luminance, chroma)| NewtonRange {
                 gradient: luminance.gradient.min(chroma.gradient),
                 products: luminance.products.max(chroma.products),
@@ -84,6 +87,38 @@ impl<L: StronglyConvex, C: StronglyConvex> SecondOrder<OpponentScratch<L::Scratc
             scratch,
             |r, out, scratch| of_luminance.precondition(r, out, scratch),
             |r, out, scratch| of_chroma.precondition(r, out, scratch),
+        );
+    }
+
+    fn metric(&self) -> Option<MetricCosts> {
+        let (of_luminance, of_chroma) = self.both();
+        let (luminance, chroma) = of_luminance.metric().zip(of_chroma.metric())?;
+        Some(MetricCosts {
+            set: per_sample(luminance.set, chroma.set),
+            apply: per_sample(luminance.apply, chroma.apply),
+        })
+    }
+
+    fn set_metric(&self, x: &[f64], scratch: &mut OpponentScratch<L::Scratch, C::Scratch>) {
+        let (of_luminance, of_chroma) = self.both();
+        let parts = scratch.parts(x, x);
+        of_luminance.set_metric(parts.x[0], parts.luminance);
+        of_chroma.set_metric(parts.x[1], parts.chroma);
+    }
+
+    fn apply_metric(
+        &self,
+        r: &[f64],
+        out: &mut [f64],
+        scratch: &mut OpponentScratch<L::Scratch, C::Scratch>,
+    ) {
+        let (of_luminance, of_chroma) = self.both();
+        self.map(
+            r,
+            out,
+            scratch,
+            |r, out, scratch| of_luminance.apply_metric(r, out, scratch),
+            |r, out, scratch| of_chroma.apply_metric(r, out, scratch),
         );
     }
 

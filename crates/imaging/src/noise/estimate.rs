@@ -51,6 +51,12 @@ pub fn estimate(grid: Grid, data: &[f64]) -> Result<f64, NoiseError> {
     let [num_rows, num_cols] = [rows - taps + 1, cols - taps + 1];
     let least = data.iter().copied().fold(f64::INFINITY, f64::min);
     let most = data.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // A value that only one pixel has is no limit at which others were clipped.
+    let is_limit = [
+        data.iter().filter(|x| **x <= least).count() > 1,
+        data.iter().filter(|x| **x >= most).count() > 1,
+    ];
+    let is_clipped = |x: f64| is_limit[0] && x <= least || is_limit[1] && x >= most;
     // Blocks at the right and lower border are larger rather than smaller than the others.
     let ends = |len: usize| {
         let count = (len / BLOCK).max(1);
@@ -70,10 +76,7 @@ pub fn estimate(grid: Grid, data: &[f64]) -> Result<f64, NoiseError> {
             for row in top..bottom {
                 moduli.extend((left..right).map(|col| responses[row * num_cols + col].abs()));
                 let pixels = &data[(row + 2) * cols + 2..][left..right];
-                num_clipped += pixels
-                    .iter()
-                    .filter(|x| **x <= least || **x >= most)
-                    .count();
+                num_clipped += pixels.iter().filter(|x| is_clipped(**x)).count();
             }
             if num_clipped as f64 <= CLIPPED * moduli.len() as f64 {
                 let middle = moduli.len() / 2;
@@ -184,6 +187,22 @@ mod tests {
         let ratio = estimate(grid, &clipped).expect("a picture") / 0.1;
         assert!((0.9..1.1).contains(&ratio), "{ratio}");
         assert_eq!(estimate(grid, &[0.0; 128 * 128]), Err(NoiseError::Clipped));
+    }
+
+    /// The darkest and the brightest pixel of a small picture are no sign of clipping.
+    #[test]
+    fn small_pictures_are_not_clipped() {
+        for seed in 0..50 {
+            let noisy = noise::gaussian(&[0.5; 64], 0.1, Seed::new(seed), 0).expect("finite");
+            for size in 5..=8 {
+                let found = estimate(Grid::image(size, size), &noisy[..size * size]);
+                assert!(found.is_ok(), "{seed} {size}: {found:?}");
+            }
+        }
+        assert_eq!(
+            estimate(Grid::image(5, 5), &[1.0; 25]),
+            Err(NoiseError::Clipped)
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! independent solver with 32 digits, over the whole parameter box of the paper and its corners,
 //! where `alpha/nu` is 1e14.
 
+use crate::models::differences;
 use crate::opponent::exact_opponent;
 use crate::reference::{Dd, Dense, operators};
 use imaging::colour::ColourMeasurement;
@@ -187,19 +188,6 @@ fn data(len: usize) -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
     })
 }
 
-fn conventions() -> impl Strategy<Value = Differences> {
-    let direction = prop_oneof![Just(Direction::Backward), Just(Direction::Forward)];
-    let boundary = prop_oneof![
-        Just(Boundary::Zero),
-        Just(Boundary::Symmetric),
-        Just(Boundary::Periodic)
-    ];
-    (direction, boundary).prop_map(|(direction, boundary)| Differences {
-        direction,
-        boundary,
-    })
-}
-
 fn small_images() -> impl Strategy<Value = Grid> {
     (1_usize..4, 1_usize..5).prop_map(|(rows, cols)| Grid::image(rows, cols))
 }
@@ -273,7 +261,7 @@ proptest! {
             let grid = if complex { grid.complex() } else { grid };
             (Just(grid), data(grid.len()))
         }),
-        differences in conventions(), parameters in parameters(), attempt in attempts()
+        differences in differences(), parameters in parameters(), attempt in attempts()
     ) {
         let identity = Identity::new(grid);
         let objective = Variational::tv(&identity, &data, Weights::Uniform, differences, parameters).unwrap();
@@ -370,7 +358,7 @@ proptest! {
             let grid = if line { Grid::line(len) } else { image };
             (Just(grid), data(grid.len()))
         }),
-        parameters in parameters(), differences in conventions()
+        parameters in parameters(), differences in differences()
     ) {
         let dense = identity_problem(grid, Differences::of_paper(grid), &data, parameters);
         check_rounding(&Denoising::new(grid, &data, parameters).unwrap(), &dense, &start)?;

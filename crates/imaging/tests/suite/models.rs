@@ -40,6 +40,19 @@ fn grids() -> impl Strategy<Value = Grid> {
     prop_oneof![4 => line, 4 => image, 1 => wide]
 }
 
+pub(crate) fn differences() -> impl Strategy<Value = Differences> {
+    let direction = prop_oneof![Just(Direction::Backward), Just(Direction::Forward)];
+    let boundary = prop_oneof![
+        Just(Boundary::Zero),
+        Just(Boundary::Symmetric),
+        Just(Boundary::Periodic)
+    ];
+    (direction, boundary).prop_map(|(direction, boundary)| Differences {
+        direction,
+        boundary,
+    })
+}
+
 fn norm(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }

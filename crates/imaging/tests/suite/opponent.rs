@@ -298,6 +298,34 @@ fn filter_banks_see_luminance_and_chroma() {
     for (seed, error) in [(1, 1e-3), (2, 0.1), (3, 3.0)] {
         assert!(third_order_violation(&model, &x, &q, error, 8, seed) <= 1.0);
     }
+    // the metric is that of luminance and of chroma
+    let metric = |part: &Variational<'_, Identity, FilterRegularizer>, x: &[f64], q: &[f64]| {
+        let (mut scratch, mut product) = (part.scratch(), vec![0.0; x.len()]);
+        let second = part.second_order().expect("second derivatives");
+        second.set_metric(x, &mut scratch);
+        second.apply_metric(q, &mut product, &mut scratch);
+        product
+    };
+    let [of_x, of_q] = [&x, &q].map(|vector| to_opponent_parts(vector));
+    let expected = [
+        metric(model.luminance(), &of_x[0], &of_q[0]),
+        metric(model.chroma(), &of_x[1], &of_q[1]),
+    ];
+    let second = model.second_order().expect("second derivatives");
+    assert!(second.metric().is_some());
+    let (mut scratch, mut found) = (model.scratch(), vec![0.0; x.len()]);
+    second.set_metric(&x, &mut scratch);
+    second.apply_metric(&q, &mut found, &mut scratch);
+    for (found, expected) in to_opponent_parts(&found).iter().zip(&expected) {
+        assert!(relative(found, expected) < 1e-12);
+    }
+    // rough gradients are rough, but not more than their bound
+    let [mut rough, mut gradient] = [(); 2].map(|()| vec![0.0; x.len()]);
+    model.rough_gradient(&x, &mut rough, &mut scratch);
+    model.gradient(&x, &mut gradient, &mut scratch);
+    let error: Vec<f64> = rough.iter().zip(&gradient).map(|(a, b)| a - b).collect();
+    let bound = model.rough_rounding(norm(&x), norm(&rough)).expect("rough");
+    assert!(norm(&error) > 0.0 && norm(&error) <= bound && bound < norm(&gradient));
     let least = model.luminance().curvature().strong_convexity();
     let of_chroma = model.chroma().curvature().strong_convexity();
     let found = model.curvature().strong_convexity();

@@ -32,7 +32,6 @@ pub(super) struct Progress {
     /// The lengths of the last two accepted steps; zero if there were none.
     pub(super) lengths: [f64; 2],
     /// The last two incumbents before this one.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub(super) trail: Vec<Visited>,
     /// The decreases of the last accepted steps.
     pub(super) decreases: Vec<f64>,

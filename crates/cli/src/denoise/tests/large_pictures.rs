@@ -68,7 +68,7 @@ fn large_pictures_are_those_that_are_denoised_at_once() {
     // the noise is estimated, and files that are no single pictures are none of these
     let input = temp.at("in.tif");
     let options = DenoiseOptions {
-        colour: DenoiseColour::Luminance,
+        colour: Colour::Luminance,
         ..DenoiseOptions::default()
     };
     picture::write_typed(&input, &[typed(Sixteen, 3)]).unwrap();

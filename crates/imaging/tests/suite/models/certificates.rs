@@ -16,22 +16,6 @@ use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex, UNIT_ROUNDOFF, n
 use super::cases::Source;
 use super::pictures::{Mixed, combined, gradient};
 
-impl Mixed for FourierSampling<'_> {
-    fn products(&self, x: &[f64], q: &[f64], scratch: &mut Self::Scratch) -> TvMixed {
-        self.tv_mixed_products(x, q, scratch)
-    }
-
-    fn bounds(
-        &self,
-        x: &[f64],
-        q: &[f64],
-        error: f64,
-        scratch: &mut Self::Scratch,
-    ) -> [MixedBound; 3] {
-        self.tv_mixed_bounds(x, q, error, scratch)
-    }
-}
-
 /// What is known at a point: an interval of the loss of the minimiser, the adjoint with a bound on
 /// its error, and the derivatives with bounds on theirs.
 struct Certified {

@@ -2,14 +2,13 @@
 //! gradients, and bounds compared with the changes in random balls.
 
 use imaging::{
-    Boundary, Convolution, Denoising, DenoisingScratch, Differences, Direction, Fourier, Grid,
-    Identity, LinearOperator, Mask, MixedBound, Regularizer, SmoothedTv, TvMixed, TvParameters,
-    Variational, VariationalScratch, Weights,
+    Convolution, Denoising, Differences, Fourier, FourierSampling, Grid, Identity, LinearOperator,
+    Mask, MixedBound, Regularizer, SmoothedTv, TvMixed, TvParameters, Variational, Weights,
 };
 use lowlevel::{SecondOrder, StronglyConvex, norm};
 use proptest::prelude::*;
 
-use super::{grids, parameters, vector, weights};
+use super::{differences, grids, parameters, vector, weights};
 
 /// A model with mixed derivatives.
 pub(super) trait Mixed: StronglyConvex {
@@ -17,44 +16,30 @@ pub(super) trait Mixed: StronglyConvex {
     fn bounds(&self, x: &[f64], q: &[f64], error: f64, s: &mut Self::Scratch) -> [MixedBound; 3];
 }
 
-impl Mixed for Denoising<'_> {
-    fn products(&self, x: &[f64], q: &[f64], scratch: &mut DenoisingScratch) -> TvMixed {
-        self.tv_mixed_products(x, q, scratch)
-    }
+macro_rules! mixed {
+    ([$($generics:tt)*] $model:ty) => {
+        impl<$($generics)*> Mixed for $model {
+            fn products(&self, x: &[f64], q: &[f64], scratch: &mut Self::Scratch) -> TvMixed {
+                self.tv_mixed_products(x, q, scratch)
+            }
 
-    fn bounds(
-        &self,
-        x: &[f64],
-        q: &[f64],
-        error: f64,
-        scratch: &mut DenoisingScratch,
-    ) -> [MixedBound; 3] {
-        self.tv_mixed_bounds(x, q, error, scratch)
-    }
+            fn bounds(
+                &self,
+                x: &[f64],
+                q: &[f64],
+                error: f64,
+                scratch: &mut Self::Scratch,
+            ) -> [MixedBound; 3] {
+                self.tv_mixed_bounds(x, q, error, scratch)
+            }
+        }
+    };
 }
+mixed!([] Denoising<'_>);
+mixed!([] FourierSampling<'_>);
+mixed!([A: LinearOperator] Variational<'_, A, SmoothedTv>);
 
-impl<A: LinearOperator> Mixed for Variational<'_, A, SmoothedTv> {
-    fn products(
-        &self,
-        x: &[f64],
-        q: &[f64],
-        scratch: &mut VariationalScratch<A::Scratch>,
-    ) -> TvMixed {
-        self.tv_mixed_products(x, q, scratch)
-    }
-
-    fn bounds(
-        &self,
-        x: &[f64],
-        q: &[f64],
-        error: f64,
-        scratch: &mut VariationalScratch<A::Scratch>,
-    ) -> [MixedBound; 3] {
-        self.tv_mixed_bounds(x, q, error, scratch)
-    }
-}
-
-fn inner(x: &[f64], y: &[f64]) -> f64 {
+pub(super) fn inner(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
@@ -157,19 +142,6 @@ fn check_preconditioner<M: Mixed>(
         }
     }
     Ok(())
-}
-
-pub(super) fn differences() -> impl Strategy<Value = Differences> {
-    let direction = prop_oneof![Just(Direction::Backward), Just(Direction::Forward)];
-    let boundary = prop_oneof![
-        Just(Boundary::Zero),
-        Just(Boundary::Symmetric),
-        Just(Boundary::Periodic)
-    ];
-    (direction, boundary).prop_map(|(direction, boundary)| Differences {
-        direction,
-        boundary,
-    })
 }
 
 fn images() -> impl Strategy<Value = Grid> {

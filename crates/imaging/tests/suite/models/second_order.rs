@@ -1,82 +1,27 @@
 //! Second derivatives of lines and Fourier samples compared with differences of gradients, and
 //! their bounds compared with the changes in random balls.
 
-use imaging::{Denoising, Fourier, FourierSampling, Grid, MixedBound, TvMixed, TvParameters};
+use imaging::{Fourier, Grid, MixedBound, TvParameters};
 use lowlevel::{StronglyConvex, norm};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
 use super::cases::{Case, Source};
-
-/// A model with parameters of the total variation.
-trait TvModel: StronglyConvex {
-    fn products(&self, x: &[f64], q: &[f64], scratch: &mut Self::Scratch) -> TvMixed;
-    fn bounds(
-        &self,
-        x: &[f64],
-        q: &[f64],
-        error: f64,
-        scratch: &mut Self::Scratch,
-    ) -> [MixedBound; 3];
-}
-
-macro_rules! tv_model {
-    ($model:ident) => {
-        impl TvModel for $model<'_> {
-            fn products(&self, x: &[f64], q: &[f64], scratch: &mut Self::Scratch) -> TvMixed {
-                self.tv_mixed_products(x, q, scratch)
-            }
-
-            fn bounds(
-                &self,
-                x: &[f64],
-                q: &[f64],
-                error: f64,
-                scratch: &mut Self::Scratch,
-            ) -> [MixedBound; 3] {
-                self.tv_mixed_bounds(x, q, error, scratch)
-            }
-        }
-    };
-}
-tv_model!(Denoising);
-tv_model!(FourierSampling);
-
-fn inner(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
+use super::pictures::{Mixed, combined, gradient, inner, product};
 
 fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-fn moved(x: &[f64], step: f64, v: &[f64]) -> Vec<f64> {
-    x.iter().zip(v).map(|(x, v)| x + step * v).collect()
-}
-
-fn gradient<M: StronglyConvex>(model: &M, x: &[f64]) -> Vec<f64> {
-    let mut gradient = vec![f64::NAN; x.len()];
-    model.gradient(x, &mut gradient, &mut model.scratch());
-    gradient
-}
-
-fn product<M: StronglyConvex>(model: &M, x: &[f64], v: &[f64]) -> Vec<f64> {
-    let (mut scratch, mut out) = (model.scratch(), vec![f64::NAN; x.len()]);
-    let hessian = model.second_order().expect("second derivatives");
-    hessian.linearise(x, &mut scratch);
-    hessian.hessian_product(v, &mut out, &mut scratch);
-    out
-}
-
 /// The product agrees with central differences, and a solve from a random start reaches its target.
-fn check_hessian<M: TvModel>(model: &M, case: &Case, source: &mut Source) -> TestCaseResult {
+fn check_hessian<M: Mixed>(model: &M, case: &Case, source: &mut Source) -> TestCaseResult {
     let (x, len) = (&case.x, case.x.len());
     let lipschitz = model.curvature().lipschitz();
     let v = source.vector(len);
     let step = 1e-4 * case.parameters.nu;
     let difference = minus(
-        &gradient(model, &moved(x, step, &v)),
-        &gradient(model, &moved(x, -step, &v)),
+        &gradient(model, &combined(x, step, &v)),
+        &gradient(model, &combined(x, -step, &v)),
     );
     let difference: Vec<f64> = difference.iter().map(|d| d / (2.0 * step)).collect();
     let error = norm(&minus(&product(model, x, &v), &difference));
@@ -104,7 +49,7 @@ fn check_hessian<M: TvModel>(model: &M, case: &Case, source: &mut Source) -> Tes
 }
 
 /// The bounds hold in a random ball. Returns the ratios of bounds to changes.
-fn check_bounds<M: TvModel>(
+fn check_bounds<M: Mixed>(
     model: &M,
     case: &Case,
     source: &mut Source,
@@ -113,7 +58,7 @@ fn check_bounds<M: TvModel>(
     let mut e = source.direction(case.num_samples, case.parts());
     let size = source.power(-5.0, 2.0) * case.parameters.nu / norm(&e).max(1e-300);
     e.iter_mut().for_each(|e| *e *= size);
-    let there = moved(x, 1.0, &e);
+    let there = combined(x, 1.0, &e);
     let e = minus(&there, x); // without the rounding of the sum
     let error = norm(&e) * if source.choice(2) == 0 { 1.0 } else { 1.5 };
     let (x_norm, q_norm) = (norm(&there).max(norm(x)), norm(q));
@@ -178,7 +123,7 @@ fn ratio(bound: f64, truth: f64, rounding: f64) -> f64 {
 }
 
 /// The norms of the mixed derivatives, from their products with the unit vectors.
-fn mixed_norms<M: TvModel>(model: &M, x: &[f64]) -> [f64; 3] {
+fn mixed_norms<M: Mixed>(model: &M, x: &[f64]) -> [f64; 3] {
     let mut scratch = model.scratch();
     let mut squares = [0.0; 3];
     for j in 0..x.len() {
@@ -196,7 +141,7 @@ fn mixed_norms<M: TvModel>(model: &M, x: &[f64]) -> [f64; 3] {
 type Field = fn(&mut TvParameters) -> &mut f64;
 
 /// The products agree with central differences in each parameter.
-fn check_mixed<M: TvModel>(case: &Case, model: impl Fn(TvParameters) -> M) -> TestCaseResult {
+fn check_mixed<M: Mixed>(case: &Case, model: impl Fn(TvParameters) -> M) -> TestCaseResult {
     let here = model(case.parameters);
     let products = here.products(&case.x, &case.q, &mut here.scratch());
     let TvParameters { alpha, nu, xi } = case.parameters;
@@ -230,7 +175,7 @@ fn check_weights(case: &Case, source: &mut Source) -> TestCaseResult {
     let model = case.sampling(&case.weights, case.parameters);
     let mut scratch = model.scratch();
     let e = source.direction(case.num_samples, 2);
-    let there = moved(&case.x, source.power(-6.0, 0.0), &e);
+    let there = combined(&case.x, source.power(-6.0, 0.0), &e);
     let error = norm(&minus(&there, &case.x));
     let empty = vec![f64::NAN; case.num_samples];
     let (mut before, mut after) = (empty.clone(), empty);
@@ -306,7 +251,7 @@ fn check_eigenvalues<M: StronglyConvex>(
     let bound = hessian.curvature_near(radius, &mut scratch).unwrap_or(mu);
     prop_assert!(bound >= mu);
     let e = source.direction(case.num_samples, case.parts());
-    let there = moved(&case.x, radius / norm(&e).max(1e-300), &e);
+    let there = combined(&case.x, radius / norm(&e).max(1e-300), &e);
     let found = smallest_eigenvalue(model, &there, source);
     prop_assert!(bound <= found * (1.0 + 1e-9), "{bound} above {found}");
     Ok((bound, smallest_eigenvalue(model, &case.x, source)))
@@ -399,7 +344,7 @@ proptest! {
 
 /// Where differences, error and adjoint alternate in sign, the bounds are attained up to the ends
 /// of the line: `$K$` at `$|d| = \nu/2$`, and the derivatives of the fluxes at zero.
-fn check_sharp<M: TvModel>(model: &M, case: &Case) {
+fn check_sharp<M: Mixed>(model: &M, case: &Case) {
     const K: f64 = 0.858_650; // 48/(25 sqrt 5)
     let (nu, parts) = (case.parameters.nu, case.parts());
     let alternating = |size: f64| -> Vec<f64> {
@@ -423,7 +368,7 @@ fn check_sharp<M: TvModel>(model: &M, case: &Case) {
         alternating(0.5 / K * 0.999),
         alternating(1e-4 * nu),
     );
-    let (there, error) = (moved(&x, 1.0, &e), norm(&e));
+    let (there, error) = (combined(&x, 1.0, &e), norm(&e));
     let hessian = model.second_order().expect("second derivatives");
     let mut scratch = model.scratch();
     hessian.linearise(&x, &mut scratch);

@@ -10,10 +10,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::pictures::{
-    Ball, balls, check_derivatives, combined, differences, gradient, image, product, quotients,
-    shaped,
+    Ball, balls, check_derivatives, combined, gradient, image, product, quotients, shaped,
 };
-use super::{check_twins, parameters, vector, weights};
+use super::{check_twins, differences, parameters, vector, weights};
 
 fn volumes() -> impl Strategy<Value = Grid> {
     let small = (1_usize..5, 1_usize..6, 1_usize..8);

@@ -42,6 +42,12 @@ impl NamedPairs {
         self.pairs.push(pair);
     }
 
+    fn append(&mut self, mut other: Self) {
+        self.names.append(&mut other.names);
+        self.pairs.append(&mut other.pairs);
+        self.noise.append(&mut other.noise);
+    }
+
     /// Returns the share of a rank, and drops the other pairs.
     #[must_use]
     pub fn share(mut self, rank: usize, num_ranks: usize) -> Self {

@@ -22,24 +22,46 @@ pub(super) fn num_held_out(config: &Config, num_images: usize) -> usize {
     }
 }
 
-/// Replaces training pictures and held-out pictures by their patches, if the settings ask for
-/// patches. Returns a sentence about them.
+/// Replaces training pictures, and the first `num_held_out` pictures for validation, by their
+/// patches, if the settings ask for patches; those of `--validation` stay whole. Returns a sentence
+/// about them.
 pub(super) fn draw(
     config: &Config,
     training: &mut NamedPairs,
     validation: &mut NamedPairs,
+    num_held_out: usize,
 ) -> Option<String> {
-    let first_held_out = training.pairs.len();
+    let more = NamedPairs {
+        names: validation.names.split_off(num_held_out),
+        pairs: validation.pairs.split_off(num_held_out),
+        noise: Vec::new(),
+    };
+    let num_more = more.pairs.len() as u64;
+    let num_training = training.pairs.len();
     let trained = drawn(config, training, 0);
-    let held_out = drawn(config, validation, first_held_out);
+    let held_out = drawn(config, validation, num_training);
+    validation.append(more);
     let is_told = config.data.patches > Some(0) || config.model.filters.is_some();
     let default = match config.data.hold_out {
-        None if config.data.validation.is_none() => " (one in five; --hold-out changes that)",
-        _ => "",
+        None => " (one in five; --hold-out changes that)",
+        Some(_) => "",
     };
-    is_told.then(|| match validation.pairs.is_empty() {
+    let others = [
+        (num_held_out > 0).then(|| format!("{held_out}{default}")),
+        (num_more > 0).then(|| {
+            format!(
+                "{} of --validation as a whole",
+                counted(num_more, "picture", "pictures")
+            )
+        }),
+    ];
+    let others: Vec<String> = others.into_iter().flatten().collect();
+    is_told.then(|| match others.is_empty() {
         true => format!("Training on {trained}; no picture is held out."),
-        false => format!("Training on {trained}; held out: {held_out}{default}."),
+        false => format!(
+            "Training on {trained}; held out: {}.",
+            others.join(", and ")
+        ),
     })
 }
 
@@ -99,9 +121,13 @@ fn drawn(config: &Config, pictures: &mut NamedPairs, first: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use imaging::Grid;
+
     use super::*;
     use crate::config::{TaskKind, table};
+    use crate::picture::{self, Depth};
     use crate::task;
+    use crate::temp_dir::TempDir;
 
     fn config() -> Config {
         let mut config = Config::new(TaskKind::Denoise);
@@ -150,6 +176,22 @@ mod tests {
             "Training on 12 patches of 8 x 8 pixels from 4 pictures; held out: 3 patches of 8 x 8 \
              pixels from 1 picture (one in five; --hold-out changes that)."
         );
+    }
+
+    #[test]
+    fn pictures_of_validation_stay_whole() {
+        let folder = TempDir::new("whole");
+        picture::write(&folder.0.join("a.tif"), 9, 12, &[&[0.5; 108]], Depth::Eight).unwrap();
+        let mut config = config();
+        config.data.hold_out = Some(1);
+        config.data.validation = Some(folder.0.clone());
+        let loaded = task::load(&config.resolve().unwrap()).unwrap();
+        let grids = loaded.validation.pairs.iter().map(|pair| pair.grid);
+        let patch = Grid::image(8, 8);
+        assert!(grids.eq([patch, patch, patch, Grid::image(12, 9)]));
+        let note = "held out: 3 patches of 8 x 8 pixels from 1 picture, and 1 picture of \
+                    --validation as a whole.";
+        assert!(loaded.note.unwrap().ends_with(note));
     }
 
     #[test]

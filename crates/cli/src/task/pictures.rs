@@ -61,7 +61,8 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         Some(path) => read(config, family, path, noisy, data.count)?,
     };
     let num_images = images.len();
-    let mut others = split(&mut images, patches::num_held_out(config, num_images))?;
+    let num_held_out = patches::num_held_out(config, num_images);
+    let mut others = split(&mut images, num_held_out)?;
     let num_training = images.len();
     if let Some(folder) = &data.validation {
         others.extend(read(config, family, folder, None, None)?);
@@ -78,7 +79,10 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     };
     let mut training = pairs(images, 0)?;
     let noise_note = noise_level::add(config, family, &mut training)?;
+    let more = others.split_off(num_held_out);
     let mut validation = pairs(others, num_training)?;
+    let num_held_out = validation.pairs.len();
+    validation.append(pairs(more, num_images)?);
     let mut warnings = loaded.warnings.clone();
     if data.noisy.is_some() {
         let all = [&training, &validation];
@@ -96,7 +100,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         &training,
         &validation,
     ));
-    let note = patches::draw(config, &mut training, &mut validation);
+    let note = patches::draw(config, &mut training, &mut validation, num_held_out);
     let notes: Vec<String> = [note, noise_note].into_iter().flatten().collect();
     Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &loaded.numbers),

@@ -98,7 +98,7 @@ impl FilterRegularizer {
                                 v[part][k + 1] = of_v[part];
                             }
                         }
-                        for planes in u.iter_mut().chain(&mut v) {
+                        for planes in u.iter_mut().chain(v.iter_mut()) {
                             mixing.slant_responses(Scalar::new(), planes);
                         }
                         let mut out = &mut *by_coefficient;

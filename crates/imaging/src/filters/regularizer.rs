@@ -8,7 +8,7 @@ use super::FilterBank;
 use super::TwoRoots;
 use super::basis::MAX_FILTERS;
 use super::sweep::{Lanes, Plane, Position, Responses, STRIP, Sweep};
-use super::vector::{DOUBLE_SLOPE, Real, SINGLE_SLOPE};
+use super::vector::{Aligned, DOUBLE_SLOPE, Real, SINGLE_SLOPE};
 use crate::error::{ModelError, check_not_colour, check_not_volume};
 use crate::fingerprint::{self, NumberHash};
 use crate::grid::{Field, Grid};
@@ -207,8 +207,8 @@ impl FilterBank {
 }
 
 /// Memory for the responses of learned filters.
-pub(super) const fn no_responses<T: Real, const P: usize>(zero: T) -> [Responses<T>; P] {
-    [[[zero; STRIP]; MAX_FILTERS]; P]
+pub(super) const fn no_responses<T: Real, const P: usize>(zero: T) -> Aligned<[Responses<T>; P]> {
+    Aligned([[[zero; STRIP]; MAX_FILTERS]; P])
 }
 
 /// Replaces responses `$u$` by `$\varphi'(|u|)u/|u|$`.
@@ -285,7 +285,7 @@ impl<const P: usize> WithSimd for Values<'_, P> {
 
 /// Returns the square of the modulus of a response.
 #[inline(always)]
-pub(super) fn square<const P: usize>(response: &[&mut Lanes; P], lane: usize) -> f64 {
+pub(super) fn square<T: Real, const P: usize>(response: &[&mut Lanes<T>; P], lane: usize) -> T {
     let mut sum = response[0][lane] * response[0][lane];
     for part in &response[1..] {
         sum += part[lane] * part[lane];

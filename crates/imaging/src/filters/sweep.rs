@@ -8,7 +8,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::basis::{Basis, MAX_FILTERS, MAX_SIZE};
-use super::vector::Real;
+use super::vector::{Aligned, Real};
 use crate::grid::Grid;
 use crate::model::dispatch;
 
@@ -76,9 +76,9 @@ impl Sweep<'_> {
         let (rows, cols) = self.grid.rows_and_cols();
         let (size, radius) = (self.basis.size, self.basis.size / 2);
         let parts = self.grid.num_parts();
-        let mut windows = [[[[T::default(); STRIP]; MAX_SIZE]; MAX_SIZE]; N];
-        let mut sums = [[[[T::default(); STRIP]; MAX_SIZE]; MAX_SIZE]; N];
-        let mut responses = [[[T::default(); STRIP]; MAX_FILTERS]; N];
+        let zeros = [[[[T::default(); STRIP]; MAX_SIZE]; MAX_SIZE]; N];
+        let [mut windows, mut sums] = [Aligned(zeros); 2];
+        let mut responses = Aligned([[[T::default(); STRIP]; MAX_FILTERS]; N]);
         let basis = Cosines::new(self.basis);
         for col in (0..cols).step_by(STRIP) {
             let strip = Strip {
@@ -100,7 +100,7 @@ impl Sweep<'_> {
                 let Some(row) = line.checked_sub(2 * radius) else {
                     continue;
                 };
-                for (window, responses) in windows.iter().zip(&mut responses) {
+                for (window, responses) in windows.iter().zip(responses.iter_mut()) {
                     strip.analyse(window, row, responses);
                 }
                 let position = Position {
@@ -112,7 +112,7 @@ impl Sweep<'_> {
                     continue;
                 };
                 let to = mirrored(row, radius, rows);
-                let planes = sums[..parts].iter_mut().zip(&mut responses);
+                let planes = sums[..parts].iter_mut().zip(responses.iter_mut());
                 for (part, (sums, responses)) in planes.enumerate() {
                     strip.synthesise(responses, row, sums);
                     strip.add_back(&sums[row % size], to, out, part, parts);

@@ -3,12 +3,31 @@
 //! Every number is computed by the same operations whatever the length of a vector, and no product
 //! is fused with a sum, so that results do not depend on the machine.
 
-use std::ops::{Add, AddAssign, Div, Mul, Sub};
+use std::ops::{Add, AddAssign, Deref, DerefMut, Div, Mul, Sub};
 
 use pulp::{Simd, bytemuck};
 
 use super::TwoRoots;
 use crate::model::InverseRoot;
+
+/// Memory that starts with a line of the cache, so that no vector in it is in two lines.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Aligned<T>(pub(super) T);
+
+impl<T> Deref for Aligned<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Aligned<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
 
 /// Numbers in single or double precision.
 pub(super) trait Real:

@@ -295,8 +295,8 @@ impl Learned {
     }
 }
 
-/// The form of learned parameters in files. Single numbers have no lists. A number in the place of
-/// a list stands for all entries of a block.
+/// The form of learned parameters in files. A single number is stored as a number. A number in the
+/// place of a list stands for all entries of a block.
 #[cfg(feature = "serde")]
 mod stored {
     use serde::{Deserialize, Serialize};

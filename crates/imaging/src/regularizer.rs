@@ -125,10 +125,11 @@ pub trait RegularizerHessian: Sync {
         out.copy_from_slice(r);
     }
 
-    /// Adds a vector to `out`, which is the gradient of a data term at `at.x` whose curvature is
-    /// `$\delta$` = `data`. The sum should be the `$r$` of [`lowlevel::SecondOrder::subgradient`]
-    /// for the objective with `weight` times this regulariser; the bound must hold for every
-    /// quadratic data term. With the default, `None`, nothing is added.
+    /// Adds a vector to `out`, which holds the gradient of a data term at `at.x`. The sum must be
+    /// an `$r$` of [`lowlevel::SecondOrder::subgradient`] for the objective with `weight` times
+    /// this regulariser, whatever the quadratic data term; its curvature `$\delta$` = `data` may
+    /// only guide the choice. The rounding error that is returned is that of the added vector. With
+    /// the default, `None`, nothing is added.
     fn add_subgradient(
         &self,
         data: f64,

@@ -18,9 +18,9 @@
 //! `$\|\nabla\Phi(x)\|/\mu$`. Over a set we return `$T(z)$`, which lies in the set, with the second
 //! bound. Neither bound needs `$z$` to lie in the set.
 //!
-//! **Approximate subgradients.** Suppose that a vector `$r$` and a number `$B$` satisfy
-//! `$\Phi(y) \ge \Phi(x) + \langle r, y - x\rangle + \frac\mu2\|y - x\|^2 - B$` for all `$y$`.
-//! With `$y = x^*$` and `$\Phi(x) \ge \Phi(x^*) + \frac\mu2\|x - x^*\|^2$`, the sum is
+//! **Approximate subgradients**, over the whole space. Suppose that a vector `$r$` and a number
+//! `$B$` satisfy `$\Phi(y) \ge \Phi(x) + \langle r, y - x\rangle + \frac\mu2\|y - x\|^2 - B$` for
+//! all `$y$`. With `$y = x^*$` and `$\Phi(x) \ge \Phi(x^*) + \frac\mu2\|x - x^*\|^2$`, the sum is
 //! `$\mu\|x - x^*\|^2 \le \langle r, x - x^*\rangle + B$`. Hence
 //!
 //! ```math
@@ -30,7 +30,7 @@
 //! With `$r = \nabla\Phi(x)$` and `$B = 0$` this is the bound above. If the error is in directions
 //! in which `$\Phi$` curves by `$\lambda$`, the gradient is `$\lambda/\mu$` times too large, but
 //! a small `$r$` with a `$B$` of about `$\langle\nabla\Phi(x), x - x^*\rangle$` exceeds the error
-//! only by `$\sqrt{\lambda/\mu}$`. Such `$r$` come from the objective
+//! only by the factor `$\sqrt{\lambda/\mu}$`. Such `$r$` come from the objective
 //! ([`SecondOrder::subgradient`](crate::SecondOrder::subgradient)).
 //!
 //! **Rounding.** A computed gradient is `$\nabla\Phi(z) + e$` with `$\|e\|$` at most
@@ -131,7 +131,8 @@ pub enum Certificate {
     #[default]
     Gradient,
     /// A sharper a-posteriori bound, from [approximate subgradients](self). Functions that do not
-    /// offer them are certified by the gradient.
+    /// offer them, and solves over a set, are certified by the gradient. Newton's method uses the
+    /// bound of the objective.
     ///
     /// For banks of filters, the certified error is closer to the true one, and there are fewer
     /// iterations, but a solve takes about as long: the bound costs as much as it saves.
@@ -271,7 +272,7 @@ pub(crate) fn proven_iterations(
     })
 }
 
-/// The a-posteriori bound `(scale * measured + rounding) / mu`.
+/// The a-posteriori bound `(scale * measured + rounding) / mu`, or that with a slack.
 ///
 /// Over the whole space `measured` is the computed `$\|\nabla\Phi\|$` and `scale` is 1. Over a set
 /// they are `$\|G\|$` and `$1 - \tau\mu$`.
@@ -316,13 +317,8 @@ impl GradientBound {
         let inflation = 1.0 + (dim + 16.0) * UNIT_ROUNDOFF;
         let lost_to_underflow = dim * f64::MIN_POSITIVE;
         let residual = self.scale * measured + rounding + lost_to_underflow;
-        // NaN is not zero.
-        let residual = if slack == 0.0 {
-            residual
-        } else {
-            let root = residual.hypot(2.0 * (self.strong_convexity * slack).sqrt());
-            0.5 * (residual + root)
-        };
+        let root = residual.hypot(2.0 * self.strong_convexity.sqrt() * slack.sqrt());
+        let residual = 0.5 * residual + 0.5 * root;
         ErrorBound::from_computed(inflation * residual / self.strong_convexity)
     }
 

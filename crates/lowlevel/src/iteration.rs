@@ -27,7 +27,8 @@ pub(crate) struct Iteration<'a, O: StronglyConvex> {
     pub(crate) state: &'a mut State,
     /// The norms that certify the point. Over a set, `None` before the first iteration.
     pub(crate) measured: Option<Measured>,
-    /// An error of the point that is certified by more than the gradient, if it was computed.
+    /// A certified error of the point that does not come from its gradient alone, if one was
+    /// computed.
     pub(crate) sharper: Option<ErrorBound>,
     /// The Newton steps of the objective, if the method is Newton's.
     pub(crate) newton: Option<&'a dyn NewtonSteps<O::Scratch>>,
@@ -424,9 +425,9 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         evaluator.rough_above = Some(least);
     }
 
-    /// Replaces the gradient of the point if it is rough, or forgets it if the error is certified
+    /// Replaces the gradient of the point if it is rough, or forgets it if `target` is certified
     /// without it.
-    pub(crate) fn end_with_exact_gradient(&mut self) -> Result<(), SolveError> {
+    pub(crate) fn end_with_exact_gradient(&mut self, target: ErrorBound) -> Result<(), SolveError> {
         self.evaluator.rough_above = None;
         if self.evaluator.rough_error.is_none() {
             return Ok(());
@@ -435,8 +436,9 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         let Some(gradient) = memory.gradient_mut() else {
             return Ok(());
         };
-        if self.sharper.is_some() {
+        if self.sharper.is_some_and(|sharper| sharper <= target) {
             gradient.norm = None;
+            memory.forget_momentum(point);
             return Ok(());
         }
         let exact = self.evaluator.gradient(point, gradient);

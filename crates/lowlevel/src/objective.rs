@@ -215,7 +215,8 @@ pub trait StronglyConvex: Sync {
     /// The solver iterates with rough gradients while they are larger than the gradient that would
     /// certify the target, and clearly larger than their error. If this bound does not show this,
     /// the error is measured where the solve starts, and rough gradients end where they no longer
-    /// fall. The last gradient of a solve is never rough, and the certified error comes from it.
+    /// fall. A gradient that certifies the error is exact. A solve whose error is certified by an
+    /// approximate subgradient may end without a gradient.
     fn rough_rounding(&self, x_norm: f64, gradient_norm: f64) -> Option<f64> {
         let _ = (x_norm, gradient_norm);
         None

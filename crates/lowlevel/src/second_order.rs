@@ -173,9 +173,10 @@ pub struct SubgradientPoint<'a> {
     /// The point `$x$`.
     pub x: &'a [f64],
     /// What the vector should lack, compared with the gradient. The bound must hold for every
-    /// shift.
+    /// shift, unless `is_rough`.
     pub shift: &'a [f64],
-    /// Whether estimates are enough, such as those in single precision.
+    /// Whether estimates of `$r$` and `$B$` are enough, such as those in single precision. Nothing
+    /// is certified with them.
     pub is_rough: bool,
 }
 

@@ -241,7 +241,7 @@ fn until_certified<O: StronglyConvex>(
         }
         if let Some(subgradients) = &mut subgradients {
             solve.certify_by_subgradients(subgradients, target);
-            if solve.error() <= target {
+            if solve.sharper.is_some_and(|sharper| sharper <= target) {
                 break Outcome::Converged;
             }
         }
@@ -274,7 +274,7 @@ fn until_certified<O: StronglyConvex>(
             }
         }
     };
-    solve.end_with_exact_gradient()?;
+    solve.end_with_exact_gradient(target)?;
     Ok(solved(&solve, solve.error(), outcome))
 }
 

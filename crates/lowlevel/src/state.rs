@@ -101,7 +101,8 @@ impl State {
     }
 
     /// The gradient at [`point`](Self::point), if the last solve computed it there: always after a
-    /// solve over the whole space, until the state is restarted or stored as a checkpoint.
+    /// solve over the whole space that is certified by its gradient, until the state is restarted
+    /// or stored as a checkpoint.
     #[must_use]
     pub fn gradient(&self) -> Option<&[f64]> {
         let gradient = self.memory.gradient()?;

@@ -14,7 +14,8 @@ use crate::objective::StronglyConvex;
 use crate::second_order::{Subgradient, SubgradientPoint};
 use crate::state::State;
 
-/// A multiple of a vector that makes the next one small; measured, see decision 20.
+/// The shift grows by this multiple of the gradient, then of the last vector; measured, see
+/// decision 20.
 const OVERSHOOT: f64 = 1.5;
 /// The number of rounds; measured, see decision 20.
 const NUM_ROUNDS: usize = 3;
@@ -78,6 +79,7 @@ impl<O: StronglyConvex> Iteration<'_, O> {
         else {
             return;
         };
+        let of_gradient = self.error_with(measured, 0.0);
         for left in (0..NUM_ROUNDS).rev() {
             let is_rough = self.evaluator.rough_above.is_some() && left > 0;
             let Some((norm, found)) = self.next_subgradient(left + 1 == NUM_ROUNDS, is_rough)
@@ -91,7 +93,6 @@ impl<O: StronglyConvex> Iteration<'_, O> {
             if !is_rough && self.sharper.is_none_or(|sharper| bound < sharper) {
                 self.sharper = Some(bound);
             }
-            let of_gradient = self.error_with(measured, 0.0);
             let is_likely = subgradients.record(bound, of_gradient, left, target);
             if !is_likely || self.sharper.is_some_and(|sharper| sharper <= target) {
                 return;

@@ -220,7 +220,8 @@ class Result:
             made.f
         )
         made.converged = made.termination in CONVERGED or at_rounding
-        made.solver = learned["solver"]
+        # models given by black boxes or by functions name no solver
+        made.solver = learned.get("solver", "derivative-free")
         gradient = learned.get("gradient")
         made.gradient = None if gradient is None else dict(gradient)
         made.num_points = learned["num_points"]

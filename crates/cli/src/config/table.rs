@@ -154,8 +154,8 @@ table! {
         .only(PICTURES);
     PATCHES = row("patches", "data.patches", ANY_WHOLE,
         DefaultValue::With(&FILTERS, &DefaultValue::Of(patches), &DefaultValue::Whole(0)),
-        "Use N square patches of each picture, held-out ones included, at random positions; those of \
-         --validation, or all for 0, are used whole")
+        "Use N square patches of each picture, held-out ones included, at random positions; 0 means \
+         whole pictures. Pictures of --validation stay whole")
         .only(PATCHED);
     PATCH_SIZE = row("patch-size", "data.patch_size", POSITIVE, DefaultValue::Whole(64),
         "Rows and columns of patches; smaller pictures are used whole")

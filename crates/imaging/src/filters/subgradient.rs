@@ -3,22 +3,23 @@
 //! Let `$\varphi$` be the potential of a response `$t$` of `$x$`, with `$\varphi'' \ge -m$`, so
 //! that `$\psi(t) = \varphi(t) + \frac m2|t|^2$` is convex. Choose any number `$w$`, and let
 //! `$\delta = \psi'(t) - \psi'(t - w)$`. The tangent at `$t - w$` bounds `$\psi$` from below, and
-//! so does the tangent at `$t$` there. Hence for all responses `$s$`
+//! the tangent at `$t$` bounds `$\psi(t - w)$`. Hence for all responses `$s$`
 //!
 //! ```math
 //! \psi(s) \ge \psi(t - w) + \langle\psi'(t - w), s - t + w\rangle
 //!         \ge \psi(t) + \langle\psi'(t) - \delta, s - t\rangle - \langle\delta, w\rangle.
 //! ```
 //!
-//! Added up over filters and pixels, with weakly convex parts that add up to at most the weak
-//! convexity of the bank, this is the bound of [`lowlevel::SecondOrder::subgradient`] with
+//! The terms `$-\frac m2|s|^2$` are put back. Added up over filters and pixels, what is quadratic
+//! in `$s - t$` is at least `$-\frac12\|y - x\|^2$` times the weak convexity of the bank. So this
+//! is the bound of [`lowlevel::SecondOrder::subgradient`] with
 //!
 //! ```math
 //! r = \nabla\Phi(x) - \sum_kC_k^T\delta_k, \qquad B = \sum_k\langle\delta_k, w_k\rangle.
 //! ```
 //!
-//! For the sum to be about a given vector `$R$`, the numbers `$w$` are those of the
-//! [metric](super::metric): with the filters `$B_v$` of the basis and
+//! For the sum to be about a given vector `$R$`, the numbers `$w$` are like those of the
+//! [metric](super::metric), with other weights: with the filters `$B_v$` of the basis and
 //! `$c_k = \sum_va_{kv}b_v$`,
 //!
 //! ```math
@@ -103,9 +104,12 @@ impl FilterRegularizer {
 
     /// Bounds the rounding errors in double precision.
     ///
-    /// The numbers `$t - w$` are what they are rounded to, so `$w$` and `$t$` have the same error.
-    /// It changes a difference by at most the largest curvature of `$\psi$` times itself. The
-    /// slopes of both ends are as accurate as those of a gradient.
+    /// The computed `$w$` counts as exact, since every `$w$` is allowed. Then only the numbers
+    /// `$t$` and `$t - w$` have errors, at most `of_x` and a share of `$w$`. Each changes a slope
+    /// of `$\psi$` by at most its largest curvature times itself, and the slack by that times
+    /// `$|w|$`. The slopes are as accurate as those of a gradient. For complex pictures the
+    /// products of single parts may be negative, but a partial sum exceeds the sum of whole
+    /// products by at most one part, which the factor 8 covers.
     fn with_rounding(
         &self,
         weight: f64,
